@@ -50,6 +50,7 @@ SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1
          "LayerScale": ("layer_scale", "1x3x6x10", 32 + 2 * (400 + 16 + 288 + 264 + 8) + 54 + 6,
                         60 * (24 + 2 * (392 + 512) + 48)),
          "LastStep": ("last_step", "1x7:int64", 2098, 10752 + 32),
+         "Waves": ("waves", "1x6x32", 5897, 107392 + 15360),
          "Cut": ("cut", "1x4x9", 39, 324), "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
 TRANSFORMERS = {"bert": ("bert_2_layers", "1x128:int64"), "Gpt2": ("gpt2_2_layers", "1x128:int64"),
                 "Llama": ("llama_2_layers", "1x128:int64")}
@@ -248,6 +249,20 @@ class Conversion(unittest.TestCase):
         last = [layer["shape"] for layer in json.loads(out)["layers"] if layer["op"] == "slice"]
         self.assertEqual(last, [{"dims": [7, "batch", 16], "axis": 0, "begin": 6, "size": 1}])
 
+    def test_sequences_have_the_axes_of_their_neighbours(self):
+        code, out, err = convert(stored("waves"))
+        self.assertEqual(code, 0, err)
+        layers = {layer["name"]: layer["shape"] for layer in json.loads(out)["layers"]}
+        self.assertEqual(layers["pad"], {"dims": ["batch", 6, 1, 32], "before": [0, 0, 0, 2],
+                                         "after": [0] * 4})
+        self.assertEqual([layers[name].get("axis", 1) for name in ("slice", "slice_2", "softmax",
+                                                                   "concat")], [3, 1, 1, 1])
+        self.assertEqual(layers["multiply_2"], {"dims": ["batch", 16, 1, 32],
+                                                "dims1": ["batch", 16, 1, 1]})
+        # One layer reads rows of the last axis as channels, which takes a copy.
+        self.assertEqual([name for name in layers if "copy" in name], ["groups_copy"])
+        self.assertIn("copied", err)
+
     def test_a_last_state_is_the_last_step_of_one_direction(self):
         data = stored("last_step")
         _, expected, _ = convert(data)
@@ -440,7 +455,7 @@ class Refusals(unittest.TestCase):
 
         codes = collections.Counter()
         for name in ("image", "sequence", "signal", "in_place", "attention", "shuffle", "last_step",
-                     "bert_2_layers", "gpt2_2_layers", "llama_2_layers"):
+                     "waves", "bert_2_layers", "gpt2_2_layers", "llama_2_layers"):
             data = stored(name)
             for _ in range(50 if "_2_" in name else 300):
                 wrong = copy.deepcopy(data)

@@ -118,6 +118,32 @@ def connects(source, dims):
         product(flat) == product(deep))
 
 
+def axes_within(dims, target):
+    """For each axis of target its number in dims, None where it is one more of extent 1. None where
+    dims have other axes."""
+    places = []
+    for size in target:
+        found = len(places) - places.count(None)
+        if found < len(dims) and dims[found] == size:
+            places.append(found)
+        elif size == ONE:
+            places.append(None)
+        else:
+            return None
+    return places if len(places) - places.count(None) == len(dims) else None
+
+
+def reads_as(source, dims):
+    """Whether a layer reads another's result of extents `source` as `dims` without a copy, once
+    fit_axes() has added axes of extent 1, such as the height of a sequence."""
+    return connects(source, dims) or axes_within(*sorted((source, dims), key=len)) is not None
+
+
+def with_ones(places, values, one=ONE):
+    """A list of a value per axis for the axes of axes_within()."""
+    return [one if place is None else values[place] for place in places]
+
+
 # --- Order of axes -----------------------------------------------------------------------------
 
 # Part of an axis of a tensor. Keys sort as the parts lie in memory; None: it repeats what is there.
@@ -206,18 +232,28 @@ class Value:
         self.transposed, self.dtype = transposed, dtype
         self.layout = layout
         self.steps = None  # of recurrent calls: what they write, if its last step is their state
+        self.steps_first = None  # of recurrent calls, batch first in torch: where the axes lie
         self.cut = None  # of calls that return slices: the tensor, the axis, where they begin
 
     def viewed(self, dims, transposed=None):
-        layout = self.layout
+        layout = self.ordered_for(dims).layout
         if layout and dims != self.dims:
             axes = axes_seen_as(layout.axes, dims)
             if axes is None:
                 raise Unknown('of a tensor in another shape')
             return self.laid_out(dims, axes, layout.call)
-        return Value(self.kind, dims, self.layer, self.written, self.sources, self.parts,
+        view = Value(self.kind, dims, self.layer, self.written, self.sources, self.parts,
                      self.name, self.transposed if transposed is None else transposed, self.dtype,
                      layout)
+        view.steps_first = self.steps_first if dims == self.dims else None
+        return view
+
+    def ordered_for(self, dims=()):
+        """The tensor, with the order of its axes if a view of these extents depends on it. Most
+        layers take the rows that a recurrent layer writes in any order."""
+        if not self.steps_first or (dims[-1:] == self.dims[-1:] and len(dims) < 4):
+            return self
+        return self.laid_out(self.dims, self.steps_first.axes, self.steps_first.call)
 
     def laid_out(self, dims, axes, call):
         """The same memory with other axes."""
@@ -227,8 +263,8 @@ class Value:
 
     def axes(self):
         """Where the axes lie in memory."""
-        if self.layout:
-            return self.layout.axes
+        if self.layout or self.steps_first:
+            return (self.layout or self.steps_first).axes
         if self.kind == 'layer' and not are_parts(self.written, self.dims):
             raise Unknown('of a tensor in another shape')
         return axes_of(self.dims)
@@ -396,8 +432,9 @@ def read_flops(value, place):
 # --- Ops ---------------------------------------------------------------------------------------
 
 OPS = {}
-# A layer and the positions of what it reads (None: the model's input); of its name: module, word.
-Layer = namedtuple('Layer', 'line inputs module word')
+# A layer, the positions of what it reads (None: the model's input), the extents that it reads these
+# as, and those of its result; of its name: module, word.
+Layer = namedtuple('Layer', 'line inputs reads writes module word')
 
 
 def op(*bases):
@@ -678,16 +715,19 @@ def adaptive_pool(call, convert):
     return one_pool(call, convert, x, kind, (r, s), (v, u))
 
 
-@op('mean')
-def mean(call, convert):
+@op('mean', 'amax', 'max')
+def reduction(call, convert):
+    """A pool over all but the batch and one axis, which are the channels."""
     x = call.source('self')
     listed = call.args.get('dim')
-    axes = {axis % len(x.dims) for axis in listed if type(axis) is int} if isinstance(
-        listed, list) and x.dims else set()
-    if len(x.dims) not in (3, 4) or axes != set(range(2, len(x.dims))):
+    listed = listed if isinstance(listed, list) else [listed]
+    axes = {axis % len(x.dims) for axis in listed if type(axis) is int} if x.dims else set()
+    if len(x.dims) not in (3, 4) or len(axes) != len(x.dims) - 2 or 0 in axes:
         raise Unknown('over other than height and width')
+    x = permuted(x, [axis for axis in range(len(x.dims)) if axis not in axes] + sorted(axes), call)
     _, _, h, w = image(x.dims, len(x.dims) - 2)
-    return one_pool(call, convert, x, 'average', (h, w), (1, 1))
+    kind = 'average' if call.base == 'mean' else 'max'
+    return one_pool(call, convert, x, kind, (h, w), (1, 1))
 
 
 def epsilon_field(epsilon):
@@ -859,6 +899,19 @@ def activation(call, convert):
     return convert.elementwise(call, 'activation', call.source('self'), {'kind': kind}, kind)
 
 
+@op('glu')
+def gated(call, convert):
+    """Half of the channels times the sigmoid of the others."""
+    x = call.source('self')
+    axis = axis_of(call, call.args.get('dim', -1), len(x.dims), 'dim')
+    half = plain(call.dims[axis]) if len(call.dims) == len(x.dims) else 0
+    first, second = (slice_of(call, convert, x, axis, begin) for begin in (0, half))
+    gate = convert.elementwise(call, 'activation', second, {'kind': 'sigmoid'}, 'sigmoid')
+    dims = common_dims(first, gate)
+    return convert.layer(call, 'multiply', [first, gate], [dims, dims], {'dims': dims_json(dims)},
+                         dims)
+
+
 @op('dropout', 'feature_dropout')
 def dropout(call, convert):
     x = call.source('input' if 'input' in call.args else 'self')
@@ -912,10 +965,15 @@ def repeated_rows(x, y):
     return (product(x.dims[:rows]), *sizes)
 
 
+def in_one_order(x, y):
+    """Two tensors whose elements a layer combines. Rows in any order will not do beside others."""
+    return (x.ordered_for(), y.ordered_for()) if x.layout or y.layout else (x, y)
+
+
 def common_dims(x, y):
     """Extents of a layer that reads two tensors of the same shape by element."""
     for value in (x, y):
-        if not value.layout and not connects(value.written, x.dims):
+        if not value.layout and not reads_as(value.written, x.dims):
             return value.written
     return x.dims
 
@@ -947,6 +1005,9 @@ def add(call, convert):
         return rotary(call, convert, turned)
     if call.number('alpha', 1) != 1:
         raise Unknown('with a factor')
+    if call.args.get('other') == 0:
+        convert.note('the addition of 0, with which sum() begins, is left out')
+        return call.source('self').viewed(call.dims)
     x, y, weight = source_and_weight(call)
     if weight:
         return add_learned(call, convert, x, weight)
@@ -958,8 +1019,9 @@ def add(call, convert):
             raise Unknown('of tensors with different sizes')
         return convert.layer(call, 'add', [x, y], [dims, (ONE, *dims[1:])],
                              {'dims': dims_json(dims), 'broadcast': True}, dims)
+    x, y = in_one_order(x, y)
     dims = x.written
-    if x.layout and y.layout and connects(y.written, dims) and (
+    if x.layout and y.layout and reads_as(y.written, dims) and (
             order_of(x.layout.axes) == order_of(y.layout.axes)):
         z = convert.layer(call, 'add', [x.memory(), y.memory()], [dims, dims],
                           {'dims': dims_json(dims)}, dims)
@@ -998,10 +1060,12 @@ def multiply(call, convert):
     x, y, weight = source_and_weight(call)
     if weight:
         return multiply_learned(call, convert, x, weight)
+    x, y = (without_repeats(value) if value.layout else value for value in (x, y))
     if x.dims != call.dims:
         x, y = y, x
     if x.dims != call.dims:
         raise Unknown('of two tensors that are both repeated')
+    x, y = in_one_order(x, y)
     factors = (ONE,) * (len(x.dims) - len(y.dims)) + y.dims
     dims = x.dims
     if factors == dims:
@@ -1091,6 +1155,9 @@ def recurrent(call, convert):
     if call.number('dropout', 0) and depth > 1:
         convert.note(f'dropout between the layers of {call.base} is left out')
     inputs = plain(x.dims[2])
+    if call.flag('batch_first') and (x.layout or x.kind == 'layer' and not connects(
+            x.written, (steps, batch, x.dims[2]))):
+        x = permuted(x, [1, 0, 2], call)
     parts = [(inputs, 1), (ways * hidden, depth - 1)]
     if depth == 1 or inputs == ways * hidden:
         parts = [(inputs, depth)]
@@ -1101,10 +1168,47 @@ def recurrent(call, convert):
         shape.update({'bidirectional': True} if ways == 2 else {}, biases=2)
         x = convert.layer(call, 'rnn', [x], [(steps, batch, Size(inputs))], shape,
                           (steps, batch, Size(ways * hidden)), word=call.base)
-    x.parts = (x.viewed(call.dims), *(Value('state', dims) for dims in call.outputs[1:]))
+    whole = x.viewed(call.dims)
+    if call.flag('batch_first'):
+        steps_first = axes_of(x.written)
+        whole.steps_first = Layout((steps_first[1], steps_first[0], *steps_first[2:]), call)
+    x.parts = (whole, *(Value('state', dims) for dims in call.outputs[1:]))
     if depth == ways == 1:
         x.steps = x.memory()
     return x
+
+
+# Ops whose layers may have more axes of extent 1.
+WITH_ANY_AXES = {'activation', 'add', 'concat', 'dropout', 'layernorm', 'multiply', 'pad', 'slice',
+                 'softmax'}
+
+
+def with_more_axes(layer, dims, target, side):
+    """The layer with the axes of target in place of those of dims, which it reads or writes; None
+    where its op does not allow that."""
+    places = axes_within(dims, target)
+    name, shape = layer.line['op'], dict(layer.line['shape'])
+    if places is None or len(target) == len(dims):
+        return None
+    if name == 'transpose':
+        if side == 'reads':
+            shape = {'dims': dims_json(target), 'view': shape.get('view', shape['dims']), **{
+                key: shape[key] for key in ('order', 'reshape') if key in shape}}
+            return layer._replace(line={'op': name, 'shape': shape}, reads=[target])
+        shape['reshape'] = dims_json(target)
+        return layer._replace(line={'op': name, 'shape': shape}, writes=target)
+    if name not in WITH_ANY_AXES or places[0] is None or (
+            name == 'layernorm' and places[-1] is None):
+        return None
+    for key, one in (('dims', 1), ('dims1', 1), ('before', 0), ('after', 0)):
+        if key in shape:
+            shape[key] = with_ones(places, shape[key], one)
+    if name in ('concat', 'slice', 'softmax'):
+        axis = places.index(shape.get('axis', 1))
+        shape.update({'axis': axis} if axis != 1 or 'axis' in shape else {})
+    return layer._replace(line={'op': name, 'shape': shape},
+                          reads=[tuple(with_ones(places, one)) for one in layer.reads],
+                          writes=tuple(with_ones(places, layer.writes)))
 
 
 # Calls that only name memory in another way.
@@ -1247,7 +1351,7 @@ def slice_of(call, convert, x, axis, begin):
     if product(x.dims) == product(call.dims):
         return convert.seen_as(x, call.dims)
     dims = x.dims
-    if x.layout or (x.kind == 'layer' and not connects(x.written, dims) and
+    if x.layout or (x.kind == 'layer' and not reads_as(x.written, dims) and
                     are_parts(x.written, dims)):
         found = slice_in_memory(call, convert, x, axis, begin)
         if found:
@@ -1510,7 +1614,6 @@ class Conversion:
         self.converted = 0
         self.used = {}  # weights, by name: the calls of layers that have them
         self.split_weights = set()  # by name
-        self.results = {}  # of layers: extents of the result
         self.moved = {}  # transposes: by what they read and its order, their values
 
     # Reading.
@@ -1537,6 +1640,8 @@ class Conversion:
         if softmax:
             self.end_with_softmax(outputs)
         self.split_projections(outputs)
+        self.fit_axes()
+        self.copy_to_other_shapes()
         self.name_layers()
         return self
 
@@ -1674,7 +1779,8 @@ class Conversion:
     def source_of(self, value, dims, single):
         """The layer that writes what is read, or None for the model's input."""
         if value.kind == 'layer':
-            if connects(value.written, dims) and self.results[value.layer] == value.written:
+            known = self.layers[value.layer].writes == value.written
+            if known and (connects(value.written, dims) or are_parts(value.written, dims)):
                 return value.layer
             raise Unknown('of a tensor in another shape')
         if value.kind == 'state':
@@ -1695,15 +1801,20 @@ class Conversion:
         sources = [self.in_order(value, dims) for value, dims in zip(sources, extents)]
         inputs = [self.source_of(value, dims, len(sources) == 1)
                   for value, dims in zip(sources, extents)]
-        if any(size.count < 1 or size.count > LARGEST for size in written):
-            raise BadExport(f'{call.place}/dims: the result of {call.base} has no elements')
-        self.layers.append(Layer({'op': name, 'shape': shape}, inputs, call.module, word or name))
+        sizes = [size.count for dims in (*extents, written) for size in dims]
+        if min(sizes, default=1) < 1 or max(sizes, default=1) > LARGEST:
+            raise BadExport(f'{call.place}/dims: {call.base} reads or writes no elements, or more '
+                            f'than {LARGEST} along an axis')
+        self.layers.append(Layer({'op': name, 'shape': shape}, inputs, extents, written,
+                                 call.module, word or name))
         for one in call.references():
             if self.values[one].kind == 'weight':
                 self.used.setdefault(self.values[one].name, set()).add(call.name)
-        self.results[len(self.layers) - 1] = written
         dims = call.dims if product(call.dims) == product(written) else written
-        return Value('layer', dims, len(self.layers) - 1, written)
+        value = Value('layer', dims, len(self.layers) - 1, written)
+        if sources[0].written == written and sources[0].dims == dims:
+            value.steps_first = sources[0].steps_first
+        return value
 
     def in_order(self, x, dims):
         """x as a layer reads it with these extents. A transpose is a layer where its axes are in
@@ -1716,7 +1827,7 @@ class Conversion:
             dims = x.dims
         key = (x.kind, x.layer, x.name, x.written, view, *order)
         for value in self.moved.get(key, ()):
-            if connects(value.written, dims):
+            if reads_as(value.written, dims):
                 return value
         if not are_parts(x.written, view):
             raise Unknown('of a tensor in another shape')
@@ -1728,22 +1839,22 @@ class Conversion:
             shape['reshape'] = dims_json(dims)
         memory = x.memory()
         self.layers.append(Layer({'op': 'transpose', 'shape': shape},
-                                 [self.source_of(memory, x.written, True)], x.layout.call.module,
-                                 'transpose'))
-        self.results[len(self.layers) - 1] = dims
+                                 [self.source_of(memory, x.written, True)], [x.written], dims,
+                                 x.layout.call.module, 'transpose'))
         value = Value('layer', dims, len(self.layers) - 1, dims, dtype=x.dtype)
         self.moved.setdefault(key, []).append(value)
         return value
 
     def seen_as(self, x, dims):
         """A view of x; a transposed tensor moves first where it cannot be seen so."""
+        x = x.ordered_for(dims)
         if x.layout and axes_seen_as(x.layout.axes, dims) is None:
             x = self.in_order(x, dims)
         return x.viewed(dims)
 
     def element_dims(self, x):
         """Extents of a layer that reads x by element: those of torch, if the edge allows them."""
-        if x.kind != 'layer' or x.layout or connects(x.written, x.dims):
+        if x.kind != 'layer' or x.layout or reads_as(x.written, x.dims):
             return x.dims
         return x.written
 
@@ -1767,7 +1878,7 @@ class Conversion:
                 value.dims[0] != BATCH or not connects(value.written, value.dims)):
             return
         self.layers.append(Layer({'op': 'softmax', 'shape': {'dims': dims_json(value.dims)}},
-                                 [value.layer], '', 'softmax'))
+                                 [value.layer], [value.dims], value.dims, '', 'softmax'))
 
     def split_projections(self, outputs):
         """A projection whose parts are query, key and value becomes one for each. In torch the
@@ -1792,11 +1903,11 @@ class Conversion:
             shape = layer.line['shape']
             for part in parts:
                 cut = self.layers[part].line['shape']
-                extent = cut['dims'][cut.get('axis', 1)]
+                columns = shape['n'] * cut['size'] // cut['dims'][cut.get('axis', 1)]
                 word = 'part' if places[part] is None else ('query', 'key', 'value')[places[part]]
-                self.layers[part] = Layer(
-                    {'op': 'gemm', 'shape': {**shape, 'n': shape['n'] * cut['size'] // extent}},
-                    layer.inputs, layer.module, word)
+                self.layers[part] = layer._replace(
+                    line={'op': 'gemm', 'shape': {**shape, 'n': columns}},
+                    writes=(layer.writes[0], Size(columns)), word=word)
             self.note(f'a projection to query, key and value is timed as {len(parts)} projections')
             gone.add(i)
         kept = [i for i in range(len(self.layers)) if i not in gone]
@@ -1824,9 +1935,57 @@ class Conversion:
 
     def rows_of(self, part, dims):
         """Whether the first ones of these extents are the rows of the matrix that a slice reads."""
-        rows = self.results[self.layers[part].inputs[0]][0]
+        rows = self.layers[self.layers[part].inputs[0]].writes[0]
         sizes = [read_size(size, '') for size in dims]
         return any(product(sizes[:i]) == rows for i in range(1, len(sizes) + 1))
+
+    def fit_axes(self):
+        """Gives layers the axes of extent 1 that their neighbours have. A sequence is an image of
+        height 1 to some ops, and other ops take it with any axes."""
+        def fitted(edges):
+            """Whether a layer of these edges, as positions of layer and source, got other axes."""
+            found = False
+            for i, place in edges:
+                source = self.layers[i].inputs[place]
+                writes, reads = self.layers[source].writes, self.layers[i].reads[place]
+                if connects(writes, reads):
+                    continue
+                before, behind = (with_more_axes(self.layers[source], writes, reads, 'writes'),
+                                  with_more_axes(self.layers[i], reads, writes, 'reads'))
+                found = found or bool(before or behind)
+                if behind:
+                    self.layers[i] = behind
+                elif before:
+                    self.layers[source] = before
+            return found
+
+        edges = [(i, place) for i, layer in enumerate(self.layers)
+                 for place, source in enumerate(layer.inputs) if source is not None]
+        # Forwards and backwards, so that a chain takes one round.
+        while fitted(edges + edges[::-1]):
+            pass
+
+    def copy_to_other_shapes(self):
+        """A layer that reads a tensor in a shape in which it cannot reads a copy of it."""
+        layers, moved, copies = [], {}, {}
+        for i, layer in enumerate(self.layers):
+            inputs = []
+            for source, dims in zip(layer.inputs, layer.reads):
+                at = moved.get(source)
+                if source is not None and not connects(self.layers[source].writes, dims):
+                    if (source, dims) not in copies:
+                        self.note('a tensor that a layer reads in another shape is copied before')
+                        writes = self.layers[source].writes
+                        shape = {'dims': dims_json(writes), 'order': list(range(len(writes))),
+                                 'reshape': dims_json(dims)}
+                        layers.append(Layer({'op': 'transpose', 'shape': shape}, [at], [writes],
+                                            dims, layer.module, 'copy'))
+                        copies[source, dims] = len(layers) - 1
+                    at = copies[source, dims]
+                inputs.append(at)
+            layers.append(layer._replace(inputs=inputs))
+            moved[i] = len(layers) - 1
+        self.layers = layers
 
     def name_layers(self):
         """Names after the modules; a call of a module with other calls has that of its op, too."""

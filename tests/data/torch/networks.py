@@ -71,6 +71,33 @@ class Signal(nn.Module):
         return self.layers(x)
 
 
+class Waves(nn.Module):
+    """One-dimensional convolutions beside layers that take sequences with other axes."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.skip = nn.Conv1d(6, 16, 3), nn.Conv1d(16, 16, 1)
+        self.gate = nn.Conv1d(16, 32, 3, padding=4, dilation=2)
+        self.scale, self.norm = nn.Conv1d(16, 16, 1), nn.LayerNorm(24)
+        self.time, self.groups = nn.Linear(32, 20), nn.Conv1d(24, 8, 5, groups=2)
+        self.lstm, self.last = nn.LSTM(8, 12, batch_first=True), nn.Conv1d(12, 8, 3)
+        self.attention, self.out = nn.MultiheadAttention(8, 2, batch_first=True), nn.Linear(128, 5)
+
+    def forward(self, x):
+        x = self.first(F.pad(x, (2, 0)))
+        y = self.gate(x)[:, :, :-4]
+        before, behind = y.chunk(2, 1)
+        y = torch.tanh(before) * torch.sigmoid(behind)
+        x = sum([x, self.skip(y)])
+        x = x * torch.sigmoid(self.scale(x.mean(2, keepdim=True)))
+        x = torch.cat([x.softmax(1), F.glu(y, 1)], 1)
+        x = self.norm(x.transpose(1, 2)).transpose(1, 2)
+        x = self.lstm(self.groups(self.time(x)).transpose(1, 2))[0].transpose(1, 2)
+        x = F.relu(self.last(x)).transpose(1, 2)
+        x = x + self.attention(x, x, x, need_weights=False)[0]
+        return self.out(torch.cat([x.mean(1), x.max(1)[0], x.transpose(1, 2).flatten(1)], 1))
+
+
 class Cut(nn.Module):
     """A transposed convolution that adds at its end less than it cuts off, but not its stride."""
 
