@@ -42,7 +42,7 @@ SHIPPED = {"resnet18": "resnet18", "mobilenet_v2": "mobilenet_v2",
            "convnext_tiny": "convnext_tiny"}
 # Sizes of the input; parameters and MACs of one image by torch. torch does not count recurrent layers:
 # their MACs are the elements of their weight matrices, times the steps. One of the layers of "Attention"
-# runs twice; its parameters count twice.
+# runs twice; its parameters count twice. Those of "Folded" are of the weights that inference computes.
 SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1x4x64", 493, 8642),
          "InPlace": ("in_place", "1x3x8x8", 36, 1792),
          "Attention": ("attention", "1x9:int64", 3424 + 1088, 37920),
@@ -50,7 +50,7 @@ SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1
          "LayerScale": ("layer_scale", "1x3x6x10", 32 + 2 * (400 + 16 + 288 + 264 + 8) + 54 + 6,
                         60 * (24 + 2 * (392 + 512) + 48)),
          "LastStep": ("last_step", "1x7:int64", 2098, 10752 + 32),
-         "Waves": ("waves", "1x6x32", 5897, 107392 + 15360),
+         "Waves": ("waves", "1x6x32", 5897, 107392 + 15360), "Folded": ("folded", "1x4x20", 494, 9149),
          "Cut": ("cut", "1x4x9", 39, 324), "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
 TRANSFORMERS = {"bert": ("bert_2_layers", "1x128:int64"), "Gpt2": ("gpt2_2_layers", "1x128:int64"),
                 "Llama": ("llama_2_layers", "1x128:int64")}
@@ -263,6 +263,28 @@ class Conversion(unittest.TestCase):
         self.assertEqual([name for name in layers if "copy" in name], ["groups_copy"])
         self.assertIn("copied", err)
 
+    def test_weights_that_are_computed_of_parameters_are_weights(self):
+        data = stored("folded")
+        code, _, err = convert(data)
+        self.assertEqual(code, 0)
+        self.assertRegex(err, r"5 weights .* 473 values of 489 parameters")
+        self.assertNotIn(" parameters of ", err.splitlines()[-1])
+        with self.subTest("of the input, too"):
+            norm = next(call for call in data["calls"] if "_weight_norm" in call["target"])
+            norm["args"]["g"] = "%" + next(iter(data["inputs"]))
+            code, _, err = convert(data)
+            self.assertEqual(code, 4)
+            self.assertIn("_weight_norm", err)
+
+    def test_a_bias_is_not_taken_from_a_sum_that_others_read(self):
+        data = stored("folded")
+        conv = next(call["name"] for call in data["calls"] if call["module"] == "third"
+                    and call["target"].startswith("aten.conv1d"))
+        data["outputs"].append(conv)
+        code, _, err = convert(data)
+        self.assertEqual(code, 4)
+        self.assertIn("add of a weight", err)
+
     def test_a_last_state_is_the_last_step_of_one_direction(self):
         data = stored("last_step")
         _, expected, _ = convert(data)
@@ -455,7 +477,7 @@ class Refusals(unittest.TestCase):
 
         codes = collections.Counter()
         for name in ("image", "sequence", "signal", "in_place", "attention", "shuffle", "last_step",
-                     "waves", "bert_2_layers", "gpt2_2_layers", "llama_2_layers"):
+                     "waves", "folded", "bert_2_layers", "gpt2_2_layers", "llama_2_layers"):
             data = stored(name)
             for _ in range(50 if "_2_" in name else 300):
                 wrong = copy.deepcopy(data)

@@ -58,10 +58,10 @@ def row(torch, tool, name):
     data = torch_export.export(f"torchvision:{name}", [], {}, None)
     conversion = torch_convert.Conversion(data).run()
     shown = totals(tool, conversion.text(name))
-    known, missing, unread = conversion.parameters()
+    unread = conversion.parameters()[2]
     return {"model": name, "input": sizes, "layers": len(conversion.layers),
             "coverage": f"{conversion.coverage():.4f}", "parameters": shown["parameters"],
-            "torch_parameters": known + missing, "unread": unread, "macs": shown["macs"],
+            "torch_parameters": conversion.read_parameters(), "unread": unread, "macs": shown["macs"],
             "torch_macs": torch_macs(torch, make, [int(one) for one in sizes.split("x")]),
             "missing": "; ".join(f"{key} {one.count}"
                                  for key, one in sorted(conversion.missing.items()))}

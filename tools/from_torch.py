@@ -162,6 +162,10 @@ def report(conversion, name):
     if shared:
         print(f'note: {shared} tensors of weights belong to several layers; the file counts them '
               'in each', file=sys.stderr)
+    folded, values, learned = conversion.folded_parameters()
+    if folded:
+        print(f'note: {folded} weights are computed of parameters alone, such as a weight norm; the '
+              f'file has the results, {values} values of {learned} parameters', file=sys.stderr)
     known, missing, unread = conversion.parameters()
     if unread:
         print(f'note: inference does not read {unread} parameters of the module', file=sys.stderr)

@@ -603,9 +603,11 @@ def batched_matmul(call, convert):
 def linear(call, convert):
     weight = call.filters('weight')
     if weight.transposed:
-        raise Unknown('with transposed weights')
-    return matrix_product(call, convert, call.source('input'),
-                          weight.viewed(weight.dims, 'linear'), call.weight('bias') is not None)
+        weight = weight.viewed(weight.dims[::-1], False)
+    else:
+        weight = weight.viewed(weight.dims, 'linear')
+    return matrix_product(call, convert, call.source('input'), weight,
+                          call.weight('bias') is not None)
 
 
 @op('mm', 'matmul', 'addmm')
@@ -993,6 +995,11 @@ def add_learned(call, convert, x, weight):
     dims, fields = x.dims, {'learned': True}
     if weight.dims != x.dims or product(weight.written) != product(x.dims):
         dims, fields = repeated_rows(x, weight), {'broadcast': True, 'learned': True}
+    if dims is None and convert.takes_bias(x, weight, call):
+        convert.layers[x.layer].line['shape']['bias'] = True
+        convert.used.setdefault(weight.name, set()).add(call.name)
+        convert.note('a parameter that is added per channel is the bias of the layer before')
+        return x.viewed(call.dims)
     if dims is None:
         raise Unknown('of a weight that is repeated within an image')
     return convert.layer(call, 'add', [x], [dims], {'dims': dims_json(dims), **fields}, dims)
@@ -1614,6 +1621,8 @@ class Conversion:
         self.converted = 0
         self.used = {}  # weights, by name: the calls of layers that have them
         self.split_weights = set()  # by name
+        self.folded = {}  # weights that are computed: by name, those of the model behind them
+        self.weight_sizes = {}  # by name: elements
         self.moved = {}  # transposes: by what they read and its order, their values
 
     # Reading.
@@ -1636,7 +1645,7 @@ class Conversion:
         outputs = data.get('outputs')
         if not isinstance(outputs, list) or not all(isinstance(one, str) for one in outputs):
             raise BadExport('/outputs: is no list of names')
-        self.convert(self.reached(outputs))
+        self.convert(self.reached(outputs), outputs)
         if softmax:
             self.end_with_softmax(outputs)
         self.split_projections(outputs)
@@ -1656,6 +1665,8 @@ class Conversion:
                     raise BadExport(f'/{key}/{name[:40]}: is no object')
                 value, dtype = value.get('dims'), value.get('dtype')
             dims = read_dims(value, f'/{key}/{name[:40]}')
+            if kind == 'weight':
+                self.weight_sizes[name] = product(dims).count
             self.values[name] = Value(kind, dims, name=name, dtype=str(dtype or 'float32'))
 
     def reached(self, outputs):
@@ -1693,8 +1704,9 @@ class Conversion:
             return found
         return None
 
-    def convert(self, reached):
+    def convert(self, reached, outputs):
         calls = [call for call in self.calls.values() if call.name in reached]
+        self.readers = Counter([*outputs, *(name for call in calls for name in call.references())])
         self.inside_formulas = self.parts_of_formulas(calls)
         for call in calls:
             kept, moved = len(self.layers), dict(self.moved)
@@ -1710,8 +1722,10 @@ class Conversion:
             except Unknown as reason:
                 del self.layers[kept:]
                 self.moved = moved
-                self.leave_out(call, str(reason))
-                value = self.left_out(call)
+                value = self.folded_weight(call)
+                if value is None:
+                    self.leave_out(call, str(reason))
+                    value = self.left_out(call)
             if value.dims != call.dims and product(value.dims) != product(call.dims):
                 raise BadExport(f'{call.place}/dims: {dims_text(call.dims)} is not the result, '
                                 f'which has {dims_text(value.dims)}')
@@ -1738,6 +1752,36 @@ class Conversion:
         if call.base not in OPS or not call.target.startswith('aten.'):
             raise Unknown()
         return OPS[call.base](call, self)
+
+    def folded_weight(self, call):
+        """What a call computes of weights and constants alone, such as a weight norm, is a weight:
+        inference computes it once. None for other calls."""
+        operands = [self.values[name] for name in call.references()]
+        results = call.outputs or [call.dims]
+        if any(value.kind not in ('weight', 'constant') for value in operands) or any(
+                size.power for dims in results for size in dims):
+            return None
+        sources = {name for value in operands if value.kind == 'weight'
+                   for name in self.folded.get(value.name, {value.name})}
+        parts = [Value('weight', dims, name=f'{call.name}[{i}]') for i, dims in enumerate(results)]
+        self.folded.update({part.name: sources for part in parts})
+        self.weight_sizes.update({part.name: product(part.dims).count for part in parts})
+        value = parts[0].viewed(call.dims)
+        value.parts = tuple(parts)
+        return value
+
+    def takes_bias(self, x, weight, call):
+        """Whether a call adds a value per channel to what a convolution without a bias writes, and
+        nothing else reads that."""
+        if x.kind != 'layer' or x.layout or x.dims != call.dims or len(x.dims) < 3:
+            return False
+        layer = self.layers[x.layer]
+        sizes = (ONE,) * (len(x.dims) - len(weight.dims)) + weight.dims
+        return (layer.line['op'] in ('conv', 'deconv') and 'bias' not in layer.line['shape'] and
+                sizes == (ONE, x.dims[1], *(ONE for _ in x.dims[2:])) and
+                layer.writes[1] == x.dims[1] and all(
+                    self.readers[name] == 1 for name, value in self.values.items()
+                    if value.kind == 'layer' and value.layer == x.layer))
 
     def part_of(self, call):
         source, index = call.value(call.args.get('0'), '0'), call.args.get('1')
@@ -2029,12 +2073,25 @@ class Conversion:
 
     def parameters(self):
         """Learned values that layers have, that only missing calls read, and that none reads."""
-        weights = {name: product(self.values[name].dims).count
-                   for name in self.data.get('weights', {})}
-        known = sum(weights[name] for name in self.used)
+        behind = {name for used in self.used for name in self.folded.get(used, {used})}
+        known = sum(self.weight_sizes[name] for name in self.used)
+        missing = sum(self.weight_sizes[name] for name in self.data.get('weights', {})
+                      if name not in behind)
         total = self.data.get('parameters', 0)
-        read = sum(weights.values())
-        return known, read - known, max(0, total - read) if type(total) is int else 0
+        unread = total - self.read_parameters() if type(total) is int else 0
+        return known, missing, max(0, unread)
+
+    def read_parameters(self):
+        """Learned values of the model that calls read."""
+        return sum(self.weight_sizes[name] for name in self.data.get('weights', {}))
+
+    def folded_parameters(self):
+        """Weights of layers that are computed of others: their number, their learned values, and
+        those that they are computed of."""
+        folded = [name for name in self.used if name in self.folded]
+        behind = {name for one in folded for name in self.folded[one]}
+        return (len(folded), sum(self.weight_sizes[name] for name in folded),
+                sum(self.weight_sizes[name] for name in behind))
 
     def text(self, name, title=''):
         layers = []

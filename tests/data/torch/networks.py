@@ -98,6 +98,23 @@ class Waves(nn.Module):
         return self.out(torch.cat([x.mean(1), x.max(1)[0], x.transpose(1, 2).flatten(1)], 1))
 
 
+class Folded(nn.Module):
+    """Weights that are computed of parameters alone, and a bias that a call of its own adds."""
+
+    def __init__(self):
+        super().__init__()
+        norms = nn.utils.parametrizations
+        self.first = norms.weight_norm(nn.Conv1d(4, 8, 3))
+        self.second = nn.utils.weight_norm(nn.ConvTranspose1d(8, 6, 4, 2, 1, bias=False))
+        self.third = norms.spectral_norm(nn.Conv1d(6, 6, 3, padding=1, bias=False))
+        self.fourth = nn.utils.spectral_norm(nn.Linear(6, 7))
+        self.shift, self.weight = nn.Parameter(torch.empty(6, 1)), nn.Parameter(torch.empty(7, 5))
+
+    def forward(self, x):
+        x = F.relu(self.third(self.second(self.first(x))) + self.shift)
+        return F.linear(self.fourth(x.mean(2)), (self.weight * 0.5).t())
+
+
 class Cut(nn.Module):
     """A transposed convolution that adds at its end less than it cuts off, but not its stride."""
 
