@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "suite.hpp"
 
+#include "onnx/import.hpp"
 #include "parts.hpp"
 
 namespace layerbench::programs {
 
 int run_suite(int argc, char** argv, const run::program& what, const run::registry& known,
               const run::communicator_factory& make_ranks) {
+  tool::onnx::install_importer();
   run::epilogue after;
   if (what.whole_model()) after = &print_predictions;
   if (what.peaks) after = &print_peaks;

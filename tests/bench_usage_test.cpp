@@ -75,7 +75,7 @@ TEST_F(Refusal, OfWrongOptionsNamesThem) {
     const testing::outcome done = refused(2, {option + "=" + value});
     EXPECT_THAT(done.err, HasSubstr(option)) << value;
   }
-  EXPECT_THAT(refused(2, {"conv"}).err, HasSubstr("conv"));
+  EXPECT_THAT(refused(5, {"conv"}).err, HasSubstr("conv"));  // a model's name, and there is none
   EXPECT_THAT(refused(2, {"--backend=reference", "--device=1"}).err, HasSubstr("--device=1"));
   EXPECT_THAT(refused(2, {"--backend=reference", "--timing=graph"}).err,
               AllOf(HasSubstr("--timing=graph"), HasSubstr("reference")));

@@ -16,6 +16,7 @@
 
 #include "command_line.hpp"
 #include "commands.hpp"
+#include "onnx/import.hpp"
 
 namespace {
 
@@ -33,6 +34,7 @@ std::vector<std::string> take_commands(int& argc, char** argv) {
 }
 
 exit_code run(int argc, char** argv) {
+  layerbench::tool::onnx::install_importer();
   const std::vector<std::string> commands = take_commands(argc, argv);
   CLI::App app("Models and results of layerbench: what a model consists of, how fast it will be.",
                "layerbench");

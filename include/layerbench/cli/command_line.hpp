@@ -50,14 +50,17 @@ inline CLI::Option* add_one(CLI::App& app, const char* names, const char* type, 
 }
 inline CLI::Option* add_list(CLI::App& app, const char* names, const char* type, auto& values,
                              const char* help, const char* variable) {
-  return add_one(app, names, type, values, help, variable)->delimiter(',');
+  // A word behind it is a model, not one more value.
+  return add_one(app, names, type, values, help, variable)->delimiter(',')->allow_extra_args(false);
 }
 
 inline void add_model_options(CLI::App& app, options& o) {
   app.option_defaults()->group("What is measured");
-  add_list(app, "--model", "NAME|FILE", o.models,
-           "Models or sweeps, by name or by path of a shape file\n--model=resnet50,mine.json",
+  add_list(app, "--model,model", "NAME|FILE", o.models,
+           "Models or sweeps, by name or by path of a shape file or an ONNX model; without the "
+           "option's name, too\n--model=resnet50,mine.json",
            "LAYERBENCH_MODEL")
+      ->allow_extra_args()
       ->capture_default_str();
   add_list(app, "--batch", "N", o.batches, "Batch sizes [that of the shape file]\n--batch=1,16",
            "LAYERBENCH_BATCH")

@@ -23,18 +23,18 @@ namespace layerbench::model {
 /// The error for a directory without models. The remedy is to name another.
 [[nodiscard]] nothing_matched no_models(const std::filesystem::path& shapes);
 
-/// Whether a file is named by its path: it has a '/' or ends in .json.
+/// Whether a file is named by its path: it has a '/' or ends in .json or .onnx.
 [[nodiscard]] bool is_path(const std::string& name_or_path);
 
-/// The shape file meant by `name_or_path`: a path when it has a '/' or ends in .json, else a model
+/// The shape file meant by `name_or_path`: its path (see is_path), else a model
 /// of `shapes` by its name, a sweep by its name, or a model by an alias. Throws nothing_matched for
 /// an unknown name, listing similar ones, and where there are no models at all.
 [[nodiscard]] std::filesystem::path find(const std::string& name_or_path,
                                          const std::filesystem::path& shapes);
 
-/// The file meant by `name_or_path`: a path when it has a '/' or ends in .json, else that of the
-/// name in `folder` of `shapes`. Throws nothing_matched for an unknown name. The error lists what
-/// exists; it calls the missing file a `kind`, and ends in `remedy`.
+/// The file meant by `name_or_path`: its path (see is_path), else that of the name in `folder` of
+/// `shapes`. Throws nothing_matched for an unknown name. The error lists what exists; it calls the
+/// missing file a `kind`, and ends in `remedy`.
 [[nodiscard]] std::filesystem::path find_in(const std::filesystem::path& shapes,
                                             const std::string& folder,
                                             const std::string& name_or_path, std::string_view kind,
