@@ -214,10 +214,10 @@ TEST(Show, HasThePublishedTotals) {
   const json::value net = json_of({"show", "resnet50", "--batch", "1", "--format", "json"});
   std::vector<std::string> keys;
   for (const auto& item : net.items()) keys.push_back(item.key());
-  EXPECT_THAT(keys, ElementsAre("schema", "model", "title", "source", "family", "data", "studies",
-                                "aliases", "phase", "fusion", "batch", "tokens", "context",
-                                "parameters", "macs", "conv_layers", "unique_conv_shapes",
-                                "activations", "footprint_bytes", "layers"));
+  EXPECT_THAT(keys, ElementsAre("schema", "model", "title", "source", "left_out", "family", "data",
+                                "studies", "aliases", "phase", "fusion", "batch", "tokens",
+                                "context", "parameters", "macs", "conv_layers",
+                                "unique_conv_shapes", "activations", "footprint_bytes", "layers"));
   EXPECT_EQ(net.at("schema"), 1);
   EXPECT_EQ(net.at("parameters"), 25557032);
   EXPECT_EQ(net.at("macs"), 4089184256);
