@@ -264,6 +264,16 @@ TEST_F(NetworkFile, RefersToMeasuredNetworks) {
   EXPECT_TRUE(extrapolates(result, 1'000, 3));
 }
 
+TEST_F(NetworkFile, IgnoresRowsOfOtherBenchmarksInMeasuredNetworks) {
+  std::string text = testing::reduced_text(2, {1'000});
+  const std::string rows = "\"benchmarks\":[";
+  const std::size_t at = text.find(rows);
+  ASSERT_NE(at, text.npos);
+  text.insert(at + rows.size(), R"({"name": "BM_a", "rate": NaN},)");
+  const network result = load_network({write(text, "a2.json")}, LAYERBENCH_SHAPES_DIR);
+  EXPECT_DOUBLE_EQ(allreduce_time(result, 1'000, 2).seconds, 1e-5);
+}
+
 TEST_F(NetworkFile, LimitsTheNumberOfDevices) {
   const network node = load_network({"dgx1_p100"}, LAYERBENCH_SHAPES_DIR);
   EXPECT_NO_THROW(require_capacity(node, 8));

@@ -271,6 +271,47 @@ INSTANTIATE_TEST_SUITE_P(
                      R"(", "label": 7, "real_time": 1, "cpu_time": 1}]})",
                  "/benchmarks/0"},
         bad_file{"name_type", R"({"context": {}, "benchmarks": [{"name": 7}]})", "/benchmarks/0"},
+        bad_file{"mean_type", file_with(R"("real_time": 1, "cpu_time": 1, "mean_s": "abc")"),
+                 "/benchmarks/1/mean_s"},
+        bad_file{"mean_nan", file_with(R"("real_time": 1, "cpu_time": 1, "mean_s": -NaN)"),
+                 "/benchmarks/1/mean_s"},
+        bad_file{"mark_type", file_with(R"("real_time": 1, "cpu_time": 1, "disturbed": true)"),
+                 "/benchmarks/1/disturbed"},
+        bad_file{"counter_list", file_with(R"("real_time": 1, "cpu_time": 1, "flops": [1])"),
+                 "/benchmarks/1/flops"},
+        bad_file{"round_fraction",
+                 file_with(R"("real_time": 1, "cpu_time": 1, "repetition_index": 1.5)"),
+                 "/benchmarks/1/repetition_index"},
+        bad_file{"calls_type", file_with(R"("real_time": 1, "cpu_time": 1, "iterations": "9")"),
+                 "/benchmarks/1/iterations"},
+        bad_file{"failure_type", file_with(R"("error_occurred": "true")"),
+                 "/benchmarks/1/error_occurred"},
+        bad_file{"reason_type", file_with(R"("error_occurred": true, "error_message": NaN)"),
+                 "/benchmarks/1/error_message"},
+        bad_file{"run_name_type", file_with(R"("real_time": 1, "cpu_time": 1, "run_name": 7)"),
+                 "/benchmarks/1/run_name"},
+        bad_file{"context_type",
+                 file_with(R"("real_time": 1, "cpu_time": 1)", R"({"threads": {"a": 1}})"),
+                 "/context/threads"},
+        bad_file{"context_number",
+                 file_with(R"("real_time": 1, "cpu_time": 1)", R"({"interrupted": 1})"),
+                 "/context/interrupted"},
+        bad_file{"context_library",
+                 file_with(R"("real_time": 1, "cpu_time": 1)", R"({"onednn_version": NaN})"),
+                 "/context/onednn_version"},
+        bad_file{"google_context",
+                 file_with(R"("real_time": 1, "cpu_time": 1)", R"({"num_cpus": "two"})"),
+                 "/context/num_cpus"},
+        bad_file{"manifest_object",
+                 file_with(R"("real_time": 1, "cpu_time": 1)", R"({"manifest": {}})"),
+                 "/context/manifest"},
+        bad_file{"profile_nan", R"({"context": {}, "benchmarks": [], "engine_layers":
+                     {"c": [{"type": "t", "layers": [], "seconds": NaN}]}})",
+                 "/engine_layers/c/0/seconds"},
+        bad_file{"overhead_type", R"({"context": {}, "benchmarks": [], "engine_overheads":
+                     [{"engine": 7, "backend": "b", "dtype": "f32", "threads": 1, "parameters": {},
+                       "cache": "hot", "call_seconds": 1, "step_seconds": 1}]})",
+                 "/engine_overheads/0/engine"},
         bad_file{"no_name", R"({"context": {}, "benchmarks": [{"real_time": 7}]})",
                  "/benchmarks/0"},
         bad_file{"candidates_text", with_context("candidates", "eng1"), "/context/candidates"},
@@ -278,11 +319,16 @@ INSTANTIATE_TEST_SUITE_P(
                  "/context/candidates"},
         bad_file{"candidates_list", with_context("candidates", R"({"a": [7]})"),
                  "/context/candidates"},
+        bad_file{"candidates_map", with_context("candidates", R"({"a": {"b": {"algo": "c"}}})"),
+                 "/context/candidates"},
         bad_file{"candidates_time",
                  with_context("candidates", R"({"a": [{"algo": "b", "hot_s": 0}]})"),
                  "/context/candidates"},
         bad_file{"manifest_text", with_manifest("conv1"), "/context/manifest"},
         bad_file{"manifest_case", with_manifest(R"({"resnet50": []})"), "/context/manifest"},
+        bad_file{"manifest_map",
+                 with_manifest(R"({"inference/a/f32/m/batch:1": {"a": ["a", "b", "c", "d", 1]}})"),
+                 "/context/manifest"},
         bad_file{"manifest_short",
                  with_manifest(R"({"inference/a/f32/m/batch:1": [["conv1", "conv"]]})"),
                  "/context/manifest"},
@@ -311,6 +357,36 @@ INSTANTIATE_TEST_SUITE_P(
                  with_manifest(R"({"inference/a/f32/m/batch:1": [["a", "b", "c", "d", "e"]]})"),
                  "/context/manifest"}),
     [](const auto& instance) { return instance.param.what; });
+
+TEST(Read, IgnoresWhateverRowsOfOtherBenchmarksHold) {
+  const results file = parse(
+      R"({"context": {}, "benchmarks": [
+        {"name": "BM_a", "run_name": 7, "label": 7, "real_time": NaN, "cpu_time": "x", "mean_s": []},
+        {"name": "BM_b", "rate": -Infinity, "iterations": 1.5, "error_occurred": 3, "bytes": 1e999},
+        7, null, ["NaN"],
+        {"name": ")" +
+          row_name_text +
+          R"(", "label": "key=NaN, \" 1e999 \\;algo=a", "real_time": 3, "cpu_time": 2,
+         "mine": Infinity, "other": "text", "mean_s": 1.5e-9}]})",
+      "r.json");
+  ASSERT_THAT(file.rows, SizeIs(1));
+  EXPECT_DOUBLE_EQ(file.rows[0].seconds, 3e-9);
+  EXPECT_EQ(file.rows[0].label.key, "NaN, \" 1e999 \\") << "texts stay as they are";
+  EXPECT_THAT(file.rows[0].counters, ElementsAre(::testing::Pair("mean_s", 1.5e-9)));
+}
+
+TEST(Read, FindsNumbersThatJsonLacksWhereverABlockEnds) {
+  constexpr std::size_t block = 1 << 16;
+  const std::string begin = R"({"context": {}, "benchmarks": [{"name": ")";
+  const std::string end = R"(", "rate": -Infinity, "text": "a\"b"}, {"name": ")" + row_name_text +
+                          R"(", "real_time": 2, "cpu_time": 2}]})";
+  for (std::size_t back = 0; back < 50; ++back) {
+    const std::string name(block - begin.size() - back, 'x');
+    const results file = parse(begin + name + end, "r.json");
+    ASSERT_THAT(file.rows, SizeIs(1)) << back;
+    EXPECT_DOUBLE_EQ(file.rows[0].seconds, 2e-9) << back;
+  }
+}
 
 TEST(Read, RefusesDirectoriesAndAbsentFiles) {
   const testing::temporary_directory scratch;

@@ -7,6 +7,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 #include <nlohmann/json.hpp>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/result/lenient_json.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/json_error.hpp>
 
@@ -33,6 +35,43 @@ inline constexpr std::array<std::string_view, 13> own_fields{
     "run_type",     "time_unit",
     "label"};
 
+/// Whether a list of words, each between two blanks, has this one.
+[[nodiscard]] inline bool has_word(std::string_view list, std::string_view word) {
+  return list.find(fmt::format(" {} ", word)) != list.npos;
+}
+
+/// Whether this is a counter of docs/formats.md, which must be a number.
+[[nodiscard]] inline bool is_known_counter(std::string_view name) {
+  constexpr std::string_view known =
+      " low_s high_s mean_s min_s p95_s clock_s cpu_s wall_s flops flops_exact bytes "
+      "algorithm_bandwidth bus_bandwidth ring_bytes touched_bytes turn_s displaced_bytes "
+      "footprint_bytes workspace_bytes samples calls_a_sample count verified stalls slowed retries "
+      "disturbed spread reduction_alone_s reduction_s flops_of_peak bytes_of_peak sm_mhz mem_mhz "
+      "power_w temperature_c throttled throttled_share throttle_reasons power_capped energy_j "
+      "ready_s ";
+  return has_word(known, name);
+}
+
+/// A field of a row that is not what it should be.
+class bad_field : public std::runtime_error {
+ public:
+  bad_field(std::string_view name, const std::string& what)
+      : std::runtime_error(what), name_(name) {}
+  [[nodiscard]] const std::string& name() const { return name_; }
+
+ private:
+  std::string name_;
+};
+
+/// The value as a message shows it.
+[[nodiscard]] inline std::string shown(const nlohmann::json& value) {
+  if (value.is_structured()) return value.is_array() ? "a list" : "an object";
+  if (value.is_string() && value.get_ref<const std::string&>().starts_with(no_number)) {
+    return value.get_ref<const std::string&>().substr(1) + ", which is no number in JSON";
+  }
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
 /// The fields of a row in the order of the file. Lists and objects are empty.
 class row_fields {
  public:
@@ -41,22 +80,46 @@ class row_fields {
   /// Sets the value of the field that was added last.
   void set(nlohmann::json value) { all_.back().second = std::move(value); }
 
-  /// Throws out_of_range for a missing field.
-  [[nodiscard]] const nlohmann::json& at(std::string_view name) const {
+  // Each of these throws bad_field for a value of another type, and for a field that is missing and
+  // has no default.
+
+  [[nodiscard]] std::string text(std::string_view name,
+                                 const std::optional<std::string>& otherwise = {}) const {
     const nlohmann::json* found = find(name);
-    if (found == nullptr) throw std::out_of_range(fmt::format("key '{}' not found", name));
-    return *found;
+    if (found == nullptr) return default_of(name, otherwise);
+    if (!found->is_string() || found->get_ref<const std::string&>().starts_with(no_number)) {
+      wrong(name, "a text", *found);
+    }
+    return found->get<std::string>();
   }
-  template <class T>
-  [[nodiscard]] T value(std::string_view name, T otherwise) const {
+  [[nodiscard]] double number(std::string_view name) const {
     const nlohmann::json* found = find(name);
-    return found == nullptr ? std::move(otherwise) : found->get<T>();
+    if (found == nullptr) return default_of(name, std::optional<double>());
+    if (!found->is_number()) wrong(name, "a number", *found);
+    return found->get<double>();
+  }
+  [[nodiscard]] std::int64_t count(std::string_view name) const {
+    const nlohmann::json* found = find(name);
+    if (found == nullptr) return 0;
+    constexpr double most = 0x1p53;  // larger doubles may have been rounded
+    const double value = found->is_number() ? found->get<double>() : -1;
+    if (value < 0 || value > most || value != std::floor(value)) wrong(name, "a count", *found);
+    return static_cast<std::int64_t>(value);
+  }
+  [[nodiscard]] bool boolean(std::string_view name) const {
+    const nlohmann::json* found = find(name);
+    if (found == nullptr) return false;
+    if (!found->is_boolean()) wrong(name, "true or false", *found);
+    return found->get<bool>();
   }
   [[nodiscard]] counters other_numbers() const {
     counters found;
     for (const auto& [name, value] : all_) {
-      if (value.is_number() && std::ranges::find(own_fields, name) == own_fields.end()) {
+      if (std::ranges::find(own_fields, name) != own_fields.end()) continue;
+      if (value.is_number()) {
         found.insert_or_assign(found.end(), name, value.get<double>());  // mostly in order
+      } else if (is_known_counter(name)) {
+        wrong(name, "a number", value);
       }
     }
     return found;
@@ -66,6 +129,15 @@ class row_fields {
   [[nodiscard]] const nlohmann::json* find(std::string_view name) const {
     const auto found = std::ranges::find(all_, name, &field::first);
     return found == all_.end() ? nullptr : &found->second;
+  }
+  template <class T>
+  [[nodiscard]] static T default_of(std::string_view name, const std::optional<T>& otherwise) {
+    if (!otherwise) throw std::out_of_range(fmt::format("key '{}' not found", name));
+    return *otherwise;
+  }
+  [[noreturn]] static void wrong(std::string_view name, std::string_view expected,
+                                 const nlohmann::json& found) {
+    throw bad_field(name, fmt::format("expected {}, found {}", expected, shown(found)));
   }
 
   using field = std::pair<std::string, nlohmann::json>;
@@ -77,42 +149,52 @@ class row_fields {
   if (unit == "us") return 1e-6;
   if (unit == "ms") return 1e-3;
   if (unit == "s") return 1;
-  throw std::out_of_range(fmt::format("unknown time_unit '{}'", unit));
+  throw bad_field("time_unit", fmt::format("unknown unit '{}'", unit));
 }
 
 /// Throws if `seconds` is too small or not a number. Rates divide by it.
 inline void require_time(double seconds, std::string_view field) {
   constexpr double least = 1e-15;
   if (std::isfinite(seconds) && seconds >= least) return;
-  throw std::out_of_range(fmt::format("{} is not a positive time", field));
+  throw bad_field(field, "is not a positive time");
+}
+
+/// The name of a row without that of its aggregate; nothing for a row of another program.
+[[nodiscard]] inline std::optional<row_name> name_of(const row_fields& row) {
+  const std::string name = row.text("name");
+  try {
+    return parse_row(row.text("run_name", name));
+  } catch (const bad_field&) {
+    if (parse_row(name)) throw;
+    return std::nullopt;
+  }
 }
 
 /// Adds the row to `into` if it is a round of layerbench. Rows of other programs are ignored, and
 /// aggregates are counted.
 inline void read_row(const row_fields& row, results& into) {
-  const auto full_name = row.at("name").get<std::string>();
-  const auto name = parse_row(row.value("run_name", full_name));
+  const auto name = name_of(row);
   if (!name) return;
-  if (row.value<std::string>("run_type", "iteration") != "iteration") {
+  if (row.text("run_type", "iteration") != "iteration") {
     if (!name->is_chain()) ++into.aggregates;
     return;
   }
   measurement read;
   read.name = *name;
-  read.label = label::parse(row.value<std::string>("label", ""));
-  read.round = row.value("repetition_index", std::int64_t{0});
-  if (row.value("error_occurred", false)) {
-    read.error = row.value<std::string>("error_message", "failed");
+  read.label = label::parse(row.text("label", ""));
+  read.round = row.count("repetition_index");
+  if (row.boolean("error_occurred")) {
+    read.error = row.text("error_message", "failed");
   } else {
-    const double unit = unit_seconds(row.value<std::string>("time_unit", "ns"));
-    read.seconds = row.at("real_time").get<double>() * unit;
-    read.cpu_seconds = row.at("cpu_time").get<double>() * unit;
-    read.calls = row.value("iterations", std::int64_t{0});
+    const double unit = unit_seconds(row.text("time_unit", "ns"));
+    read.seconds = row.number("real_time") * unit;
+    read.cpu_seconds = row.number("cpu_time") * unit;
+    read.calls = row.count("iterations");
   }
   read.counters = row.other_numbers();
   if (read.error.empty()) {
     require_time(read.seconds, "real_time");
-    require_time(read.mean_seconds(), "mean_s");
+    require_time(read.mean_seconds(), read.counters.contains("mean_s") ? "mean_s" : "real_time");
   }
   (read.name.is_chain() ? into.chains : into.rows).push_back(std::move(read));
 }
@@ -141,7 +223,10 @@ class file_reader {
   bool number_integer(std::int64_t value) { return take(value); }
   bool number_unsigned(std::uint64_t value) { return take(value); }
   bool number_float(double value, const std::string& /*text*/) { return take(value); }
-  bool string(const std::string& value) { return take(value); }
+  bool string(const std::string& value) {
+    const bool is_text = in_row_ || !value.starts_with(no_number);
+    return is_text ? take(value) : null();
+  }
   static bool binary(const nlohmann::json::binary_t& /*value*/) { return true; }
   bool start_object(std::size_t /*size*/) { return open(nlohmann::json::value_t::object); }
   bool start_array(std::size_t /*size*/) { return open(nlohmann::json::value_t::array); }
@@ -239,6 +324,8 @@ class file_reader {
     in_row_ = false;
     try {
       read_row(row_, into_);
+    } catch (const bad_field& e) {
+      throw bad_input(into_.file, fmt::format("/benchmarks/{}/{}", rows_, e.name()), e.what());
     } catch (const std::exception& e) {
       throw bad_input(into_.file, fmt::format("/benchmarks/{}", rows_), json::plain_words(e));
     }

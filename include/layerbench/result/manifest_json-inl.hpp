@@ -42,6 +42,13 @@ LAYERBENCH_INLINE std::string write_manifest(const manifest& cases) {
 
 namespace detail {
 
+/// Throws bad_input unless the value is a list: others would be read member by member.
+[[nodiscard]] inline const nlohmann::ordered_json& list_in(const nlohmann::ordered_json& value,
+                                                           std::string_view file) {
+  if (value.is_array()) return value;
+  throw bad_input(file, "/context/manifest", "not a list: " + value.dump());
+}
+
 /// A whole number from `least` on. Throws bad_input naming `file`.
 [[nodiscard]] inline std::int64_t count_in(const nlohmann::ordered_json& value, std::int64_t least,
                                            std::int64_t most, std::string_view file) {
@@ -53,7 +60,7 @@ namespace detail {
                                                                std::string_view file) {
   constexpr std::int64_t most = std::int64_t{1} << 53;  // doubles hold no larger ones
   std::vector<operand_traffic> traffic;
-  for (const auto& operand : list) {
+  for (const auto& operand : list_in(list, file)) {
     traffic.push_back({count_in(operand.at(0), 0, most, file),
                        count_in(operand.at(1), 0, most, file),
                        count_in(operand.at(2), 0, 1, file) == 1});
@@ -72,7 +79,7 @@ LAYERBENCH_INLINE manifest read_manifest(std::string_view text, std::string_view
       if (!configuration)
         throw bad_input(file, "/context/manifest", "unknown case " + case_step.key());
       std::vector<planned>& step = cases[*configuration];
-      for (const auto& primitive : case_step.value()) {
+      for (const auto& primitive : detail::list_in(case_step.value(), file)) {
         const std::int64_t count = detail::count_in(primitive.at(4), 1, max_size, file);
         const auto more = primitive.size() > 5 ? primitive.at(5) : nlohmann::ordered_json::object();
         const auto part = from_name<model::step_part>(more.value("part", "forward"));

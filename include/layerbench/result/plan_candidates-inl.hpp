@@ -45,6 +45,9 @@ LAYERBENCH_INLINE plan_candidates read_candidates(std::string_view text, std::st
     const auto parsed = nlohmann::ordered_json::parse(text);
     for (const auto& work : parsed.items()) {
       std::vector<plan_candidate>& candidates = all[work.key()];
+      if (!work.value().is_array()) {
+        throw bad_input(file, "/context/candidates", "not a list: " + work.value().dump());
+      }
       for (const auto& item : work.value()) {
         const auto seconds = [&](const char* field) -> std::optional<double> {
           if (!item.contains(field)) return std::nullopt;

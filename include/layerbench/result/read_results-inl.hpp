@@ -3,21 +3,28 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
 #include <functional>
+#include <istream>
 #include <set>
+#include <sstream>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/result/google_json_reader.hpp>
+#include <layerbench/result/lenient_json.hpp>
 #include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/plan_candidates.hpp>
@@ -99,15 +106,51 @@ namespace detail {
   return all;
 }
 
-/// Reads the JSON of `from`, a stream or a text.
-template <class Source>
-[[nodiscard]] results read_from(Source& from, results result) {
-  file_reader reader(result);
-  static_cast<void>(nlohmann::json::sax_parse(from, &reader));
-  for (const auto& member : reader.context().items()) {
-    result.context[member.key()] =
-        member.value().is_string() ? member.value().get<std::string>() : member.value().dump();
+/// The type that a field of the context must have: Google Benchmark's own ones, and texts. Empty
+/// for unknown fields.
+[[nodiscard]] inline std::string_view type_of(std::string_view field) {
+  if (field == "num_cpus" || field == "mhz_per_cpu") return "a number";
+  if (field == "caches" || field == "load_avg") return "a list";
+  if (field == "cpu_scaling_enabled" || field == "aslr_enabled") return "true or false";
+  constexpr std::string_view texts =
+      " layerbench_version command shape_files load_at_start machine_check topology places numa "
+      "workspace_limit clocks speed turns plans interrupted stopped device kernel l1d_bytes "
+      "l2_bytes l3_bytes threads clock seed optimizer in_place registered gpu date host_name "
+      "executable manifest candidates nvidia_driver_version engine_environment ";
+  constexpr std::array<std::string_view, 8> libraries{"onednn_", "mpi_",   "nccl_",   "gpu_",
+                                                      "cuda_",   "cudnn_", "cublas_", "OMP_"};
+  const auto begins = [&](std::string_view prefix) { return field.starts_with(prefix); };
+  return has_word(texts, field) || std::ranges::any_of(libraries, begins) ? "a text" : "";
+}
+
+/// The context as texts. Throws bad_input for a known field of another type.
+[[nodiscard]] inline decltype(results::context) read_context(const nlohmann::json& from,
+                                                             const std::string& file) {
+  decltype(results::context) all;
+  for (const auto& member : from.items()) {
+    const nlohmann::json& value = member.value();
+    const std::string_view expected = type_of(member.key());
+    const std::string_view found = value.is_string()    ? "a text"
+                                   : value.is_number()  ? "a number"
+                                   : value.is_array()   ? "a list"
+                                   : value.is_boolean() ? "true or false"
+                                                        : "null or an object";
+    if (!expected.empty() && found != expected) {
+      throw bad_input(file, "/context/" + json::detail::token(member.key()),
+                      fmt::format("expected {}, found {}", expected, shown(value)));
+    }
+    all[member.key()] = value.is_string() ? value.get<std::string>() : value.dump();
   }
+  return all;
+}
+
+/// Reads the JSON of `from`.
+[[nodiscard]] inline results read_from(std::istream& from, results result) {
+  file_reader reader(result);
+  lenient_json buffer(from);
+  std::istream text(&buffer);
+  static_cast<void>(nlohmann::json::sax_parse(text, &reader));
+  result.context = read_context(reader.context(), result.file);
   result.engine_layers = read_engine_layers(reader.engine_layers(), result.file);
   result.engine_overheads = read_engine_overheads(reader.engine_overheads(), result.file);
   const auto planned = result.context.find("manifest");
@@ -145,7 +188,8 @@ LAYERBENCH_INLINE results read(const std::filesystem::path& path) {
 LAYERBENCH_INLINE results parse(const std::string& text, const std::string& file) {
   results result;
   result.file = file;
-  return detail::read_from(text, std::move(result));
+  std::istringstream stream(text);
+  return detail::read_from(stream, std::move(result));
 }
 
 LAYERBENCH_INLINE std::vector<std::string> differing_context(const results& a, const results& b) {
