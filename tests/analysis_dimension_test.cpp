@@ -138,6 +138,11 @@ TEST(Across, RefusesFieldsOfOtherDimensions) {
                  mentions("device", "onednn_version"));
 }
 
+TEST(Across, NamesBothValuesOfWhatIsRefused) {
+  expect_refused({{"device", "y"}}, compared_dimension::settings, mentions("device", "x", "y"));
+  expect_refused({{"kernel", "6.2"}, {"threads", "4"}}, {}, mentions("6.1", "6.2", "2", "4"));
+}
+
 TEST(Across, MarksWhatIsForced) {
   const difference words =
       between({{"onednn_version", "4"}, {"kernel", "6.2"}}, compared_dimension::version, true);

@@ -430,6 +430,52 @@ TEST(DifferingContext, IgnoresWhatVariesFromRunToRun) {
   b.context["onednn"] = "3.2";
   EXPECT_THAT(differing_context(a, b), ElementsAre("device", "onednn"));
   EXPECT_THAT(differing_context(b, a), ElementsAre("device", "onednn"));
+  EXPECT_THAT(both_values(a, b, {"device", "onednn"}),
+              AllOf(HasSubstr(R"(device ("x", "y"))"), HasSubstr(R"(onednn (absent, "3.2"))")));
+  b.context["device"] = "\x1b[31m";
+  EXPECT_THAT(both_values(a, b, {"device"}), Not(HasSubstr("\x1b"))) << "a terminal would obey";
+}
+
+/// Whether files with these values of a field are comparable, asked in both orders.
+bool agree(const std::string& field, const std::string& one, const std::string& other) {
+  results a;
+  results b;
+  a.context[field] = one;
+  b.context[field] = other;
+  const bool same = differing_context(a, b).empty();
+  EXPECT_EQ(differing_context(b, a).empty(), same) << one << " and " << other;
+  return same;
+}
+
+TEST(DifferingContext, IdentifiesAMachineByWhatDoesNotVaryOnIt) {
+  const std::string machine =
+      "1 package, 2 nodes (16 GB), 200 GB/s per node, 1 L3 (32 MB), 8 cores (4 + 4, the fastest "
+      "kind first), 8 processors";
+  const auto with = [&](const std::string& old, const std::string& now) {
+    std::string changed = machine;
+    const std::size_t at = changed.find(old);
+    EXPECT_NE(at, std::string::npos) << old;
+    return changed.replace(at, old.size(), now);
+  };
+  for (const std::string& same : {with("(16 GB)", "(24 GB)"), with("(16 GB)", "(16 GB, 24 GB)"),
+                                  with(" 1 L3", " at most 4 GB, 1 L3"),
+                                  machine + ", hwloc does not know the cores: guessed"}) {
+    EXPECT_TRUE(agree("topology", machine, same)) << same;
+  }
+  for (const std::string& other :
+       {with("1 package", "2 packages"), with("2 nodes (16 GB)", "1 node (32 GB)"),
+        with("32 MB", "16 MB"), with("1 L3", "2 L3"), with("8 cores (4 + 4", "8 cores (6 + 2"),
+        with("8 processors", "16 processors")}) {
+    EXPECT_FALSE(agree("topology", machine, other)) << other;
+  }
+  EXPECT_TRUE(agree("kernel", "6.1.0-18-amd64", "6.1.0-21-amd64")) << "an update of the system";
+  EXPECT_TRUE(agree("kernel", "5.15.153.1-microsoft", "5.15"));
+  EXPECT_FALSE(agree("kernel", "6.1.0-18-amd64", "6.10.0-18-amd64"));
+  EXPECT_TRUE(agree("torch_waiting", "0.1 s of processor time", "0.2 s of processor time"));
+  EXPECT_TRUE(agree("CUDA_VISIBLE_DEVICES", "0", "1")) << "equal ones have equal contexts";
+  EXPECT_FALSE(agree("gpu", "a", "b"));
+  EXPECT_FALSE(agree("l2_bytes", "1", "2"));
+  EXPECT_FALSE(agree("places", "{0}", "{1}"));
 }
 
 }  // namespace result_read_test

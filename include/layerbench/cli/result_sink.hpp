@@ -41,8 +41,9 @@ namespace layerbench::run::detail {
   const std::vector<std::string> differing = result::differing_context(earlier, comparable);
   if (!differing.empty()) {
     throw bad_input(file, "/context",
-                    fmt::format("measured under other conditions, cannot be resumed; differing: {}",
-                                fmt::join(differing, " ")));
+                    fmt::format("measured under other conditions, cannot be resumed; differing, "
+                                "with the values then and now: {}",
+                                result::both_values(earlier, comparable, differing)));
   }
   // Rows that failed are tried again.
   const auto failed = [](const result::measurement& row) { return !row.error.empty(); };

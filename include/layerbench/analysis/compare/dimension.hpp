@@ -110,10 +110,11 @@ namespace detail {
     const std::vector<std::string> differing = result::differing_context(*side.front(), *file);
     if (differing.empty()) continue;
     if (!force) {
-      throw bad_input(file->file, "/context",
-                      fmt::format("differs from {}, a file of the same side, in: {}; compare "
-                                  "anyway with --force",
-                                  side.front()->file, fmt::join(differing, " ")));
+      throw bad_input(
+          file->file, "/context",
+          fmt::format("differs from {}, a file of the same side, in: {}; compare "
+                      "anyway with --force",
+                      side.front()->file, result::both_values(*side.front(), *file, differing)));
     }
     fields.insert(fields.end(), differing.begin(), differing.end());
   }
@@ -121,16 +122,18 @@ namespace detail {
 }
 
 /// The error message for sides whose difference is not allowed.
-[[nodiscard]] inline std::string refusal(const difference& found, std::string_view old) {
+[[nodiscard]] inline std::string refusal(const difference& found, const result::results& old,
+                                         const result::results& now) {
+  const std::string values = result::both_values(old, now, found.forced);
   if (found.dimension) {
     return fmt::format(
-        "differs from {} not only in the {}, but in: {}; compare anyway with --force", old,
-        name(*found.dimension), fmt::join(found.forced, " "));
+        "differs from {} not only in the {}, but in: {}; compare anyway with --force", old.file,
+        name(*found.dimension), values);
   }
   return fmt::format(
       "differs from {} in more than one thing: {}; say what is compared with --across "
       "version|device|driver|settings, or compare anyway with --force",
-      old, fmt::join(found.forced, " "));
+      old.file, values);
 }
 
 /// The thread count in all row names of a side, as written there; empty if the names have none.
@@ -194,7 +197,8 @@ using context_fields = std::map<std::string, std::string, std::less<>>;
     }
   }
   if (!found.forced.empty() && !force) {
-    throw bad_input(now.front()->file, "/context", detail::refusal(found, old.front()->file));
+    throw bad_input(now.front()->file, "/context",
+                    detail::refusal(found, *old.front(), *now.front()));
   }
   for (const group* side : {&old, &now}) {
     for (std::string& field : detail::differing_within(*side, force)) {

@@ -79,7 +79,9 @@ inline void append_rounds(const result::results& file, result::results& to) {
   std::map<std::string, std::map<std::string, std::set<const node_group*>>> with;
   for (const node_group& node : nodes) {
     for (const result::results* file : node.files) {
-      for (const auto& [field, value] : file->context) with[field][value].insert(&node);
+      for (const auto& [field, value] : file->context) {
+        with[field][result::comparable_value(field, value)].insert(&node);
+      }
     }
   }
   result::results most;
@@ -101,17 +103,21 @@ inline void append_rounds(const result::results& file, result::results& to) {
   std::set<std::string> all;
   const result::results* first = nullptr;
   for (const node_group& node : nodes) {
-    std::set<std::string> fields;
+    std::map<std::string, const result::results*> fields;  // with the first file that differs
     for (const result::results* file : node.files) {
       for (const std::string& field : result::differing_context(most, *file)) {
         if (may_differ(across, field)) continue;
-        fields.insert(field);
+        fields.emplace(field, file);
         if (first == nullptr) first = file;
       }
     }
     if (fields.empty()) continue;
-    odd.push_back(fmt::format("{} in {}", node.name, fmt::join(fields, " ")));
-    all.insert(fields.begin(), fields.end());
+    std::vector<std::string> values;
+    for (const auto& [field, file] : fields) {
+      values.push_back(result::both_values(most, *file, {field}));
+      all.insert(field);
+    }
+    odd.push_back(fmt::format("{} in {}", node.name, fmt::join(values, ", ")));
   }
   if (first != nullptr && !force) {
     throw bad_input(first->file, "/context",

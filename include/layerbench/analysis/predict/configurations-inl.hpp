@@ -62,9 +62,9 @@ LAYERBENCH_INLINE std::vector<std::string> incompatible_files(
   for (std::size_t i = 1; i < groups.size(); ++i) {
     const result::results& first = *groups.front().front();
     const result::results& other = *groups[i].front();
-    sentences.push_back(fmt::format("{} and {} are not merged: they differ in {}", first.file,
-                                    other.file,
-                                    fmt::join(result::differing_context(first, other), ", ")));
+    sentences.push_back(
+        fmt::format("{} and {} are not merged: they differ in {}", first.file, other.file,
+                    result::both_values(first, other, result::differing_context(first, other))));
   }
   return sentences;
 }

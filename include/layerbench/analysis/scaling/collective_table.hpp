@@ -185,10 +185,11 @@ class collective_table {
       const result::results& known = *first.try_emplace(*devices, row.file).first->second;
       const std::vector<std::string> differing = result::differing_context(known, *row.file);
       if (!differing.empty()) {
-        throw bad_input(row.file->file, "/context",
-                        fmt::format("has all-reduces of {} ranks as {} has, but differs in: {}; "
-                                    "give one of the two",
-                                    *devices, known.file, fmt::join(differing, " ")));
+        throw bad_input(
+            row.file->file, "/context",
+            fmt::format("has all-reduces of {} ranks as {} has, but differs in: {}; "
+                        "give one of the two",
+                        *devices, known.file, result::both_values(known, *row.file, differing)));
       }
       timing& same = all[{*devices, *bytes}];
       const round_id round{0, std::ssize(same.rounds)};
