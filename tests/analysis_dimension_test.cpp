@@ -138,6 +138,19 @@ TEST(Across, RefusesFieldsOfOtherDimensions) {
                  mentions("device", "onednn_version"));
 }
 
+TEST(Across, CountsWhatIsSetAsSettings) {
+  for (const std::string setting :
+       {"clocks", "gpu_power_limit_w", "gpu_persistence_mode", "gpu_mig_mode"}) {
+    EXPECT_EQ(between({{setting, "1"}}).dimension, compared_dimension::settings) << setting;
+    EXPECT_THAT(between({{setting, "1"}}, compared_dimension::settings).forced, IsEmpty());
+  }
+  EXPECT_EQ(between({{"gpu", "b"}, {"gpu_power_limit_w", "300"}}).dimension,
+            compared_dimension::device)
+      << "another GPU has another limit";
+  expect_refused({{"gpu", "b"}, {"clocks", "lock"}}, compared_dimension::device,
+                 mentions("clocks"));
+}
+
 TEST(Across, NamesBothValuesOfWhatIsRefused) {
   expect_refused({{"device", "y"}}, compared_dimension::settings, mentions("device", "x", "y"));
   expect_refused({{"kernel", "6.2"}, {"threads", "4"}}, {}, mentions("6.1", "6.2", "2", "4"));

@@ -62,28 +62,36 @@ struct difference {
 
 namespace detail {
 
+/// Fields that options, or the administrator of a GPU, set, although their names look like those of
+/// a device.
+[[nodiscard]] inline bool is_device_setting(std::string_view field) {
+  return field == "clocks" || field == "gpu_power_limit_w" || field == "gpu_persistence_mode" ||
+         field == "gpu_mig_mode";
+}
+
 /// The dimension that a field of the context belongs to.
 [[nodiscard]] inline compared_dimension dimension_of(std::string_view field) {
   const auto has = [&](std::string_view part) { return field.find(part) != field.npos; };
   constexpr std::array<std::string_view, 8> machine{"device", "l1d_bytes", "l2_bytes",  "l3_bytes",
                                                     "caches", "num_cpus",  "host_name", "topology"};
   using enum compared_dimension;
+  if (is_device_setting(field)) return settings;
   if (field == "kernel" || has("driver")) return driver;
   if (has("_version") || has("_hash") || has("_schema") || has("_threading")) return version;
   if (std::ranges::find(machine, field) != machine.end()) return device;
   return has("_isa") || has("clock") || field.starts_with("gpu") ? device : settings;
 }
 
-/// Whether a field may differ in a comparison of that dimension. Devices differ in driver and
-/// default thread count too, and so in the places of threads; settings can limit the instruction
-/// set.
+/// Whether a field may differ in a comparison of that dimension. Devices differ in driver, in the
+/// settings of GPUs and in the default thread count too, and so in the places of threads; settings
+/// can limit the instruction set.
 [[nodiscard]] inline bool may_differ(compared_dimension compared, std::string_view field) {
   if (compares_equals(compared)) return field == "host_name";
   const compared_dimension own = dimension_of(field);
   if (own == compared) return true;
   if (compared == compared_dimension::device) {
     return own == compared_dimension::driver || field == "threads" || field == "places" ||
-           field == "OMP_PLACES";
+           field == "OMP_PLACES" || (is_device_setting(field) && field != "clocks");
   }
   return compared == compared_dimension::settings && field.ends_with("_isa");
 }
