@@ -60,7 +60,8 @@ void write(const common_options& common, const std::string& result);
 /// Whether `file` is among the files read, possibly under another name.
 bool contains(const std::vector<result::results>& read, const std::string& file);
 
-/// Reads result files. Throws bad_input, and usage_error if a file is given twice.
+/// Reads result files without the timings that they have more than once, which it prints to stderr.
+/// Throws bad_input, and usage_error if a file is given twice.
 std::vector<result::results> read_files(const std::vector<std::string>& files);
 
 /// Reads result files of bench_peak. Throws bad_input for a file without peaks.

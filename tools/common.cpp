@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/predict/configurations.hpp>
+#include <layerbench/analysis/predict/repeated_rounds.hpp>
 #include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
@@ -64,6 +65,10 @@ std::vector<result::results> read_files(const std::vector<std::string>& files) {
           fmt::format("{}: the same file twice: its timings would count twice", file));
     }
     read.push_back(result::read(file));
+  }
+  analysis::drop_repeated_rounds(read);
+  for (const std::string& note : analysis::notes_of(analysis::group_of(read))) {
+    fmt::print(stderr, "layerbench: {}\n", note);
   }
   return read;
 }

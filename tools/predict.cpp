@@ -15,6 +15,7 @@
 #include <layerbench/analysis/predict/fusion_gain.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/predict/repeated_rounds.hpp>
 #include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/predict/training_cost.hpp>
@@ -49,7 +50,8 @@ struct predict_options {
 std::string render(const std::vector<analysis::prediction>& predictions,
                    const std::vector<analysis::measured_contention>& measured,
                    const std::optional<analysis::training_run>& run,
-                   const std::optional<analysis::service_mix>& mix, const std::string& format) {
+                   const std::optional<analysis::service_mix>& mix,
+                   const std::vector<std::string>& notes, const std::string& format) {
   if (format == "csv") return csv(analysis::records(predictions));
   std::vector<analysis::service> services;
   if (mix) services = analysis::services_of(predictions, *mix);
@@ -60,6 +62,7 @@ std::string render(const std::vector<analysis::prediction>& predictions,
   }
   if (format == "bmf") return json_text(analysis::to_bmf(predictions));
   json::value result = analysis::to_json(predictions);
+  result["notes"] = notes;
   analysis::add_contentions(result, measured);
   analysis::add_fusion_gains(result, analysis::fusion_gains(predictions));
   if (run) analysis::add_training_runs(result, predictions, *run);
@@ -281,7 +284,7 @@ void add_predict(CLI::App& app) {
     if (run && std::ranges::none_of(predictions, trains)) throw no_training("--epochs");
     if (mix) require_service(predictions, *mix);
     write(*common, render(predictions, analysis::contentions(files, options->predict), run, mix,
-                          common->format));
+                          analysis::notes_of(analysis::group_of(files)), common->format));
     if (!options->predict.allow_partial) require_complete(predictions, common->format == "text");
   });
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/predict/repeated_rounds.hpp>
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/predict/validation_json.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>
@@ -26,7 +27,7 @@ struct validate_options {
 
 std::string render(const analysis::validation& all,
                    const std::vector<analysis::engine_validation>& engines,
-                   const std::string& format) {
+                   const std::vector<std::string>& notes, const std::string& format) {
   if (format == "csv") return csv(analysis::records(all, engines));
   const bool has_chains = !all.cases.empty() || !all.left_out.empty();
   if (format == "text") {
@@ -34,6 +35,7 @@ std::string render(const analysis::validation& all,
            analysis::text(engines);
   }
   json::value result = analysis::to_json(all);
+  result["notes"] = notes;
   if (!engines.empty()) result["engines"] = analysis::to_json(engines);
   return json_text(result);
 }
@@ -91,7 +93,10 @@ void add_validate(CLI::App& app) {
     if (all.cases.empty() && all.left_out.empty() && engines.empty()) {
       throw nothing_matched("no chain of what was chosen; " + analysis::list_configurations(files));
     }
-    write(*common, render(all, engines, common->format));
+    std::vector<std::string> notes = analysis::notes_of(analysis::group_of(files));
+    std::ranges::move(analysis::notes_of(analysis::group_of(engine_files)),
+                      std::back_inserter(notes));
+    write(*common, render(all, engines, notes, common->format));
     for (const analysis::engine_validation& one : engines) {
       std::ranges::copy(one.pairs.left_out, std::back_inserter(all.left_out));
     }

@@ -138,6 +138,7 @@ struct results {
   std::map<std::string, std::vector<engine_node>, std::less<>> engine_layers;
   std::vector<engine_overhead> engine_overheads;
   std::size_t aggregates = 0;  ///< rows over several rounds, such as medians; they are not kept
+  std::vector<std::string> notes = {};  ///< sentences on rows that are left out
 
   /// The value of a context field, or nothing.
   [[nodiscard]] std::optional<std::string> context_value(std::string_view field) const {

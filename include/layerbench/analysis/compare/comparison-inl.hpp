@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <optional>
 #include <set>
@@ -23,6 +24,7 @@
 #include <layerbench/analysis/compare/pairs.hpp>
 #include <layerbench/analysis/compare/ratio.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/predict/repeated_rounds.hpp>
 #include <layerbench/base/compiled.hpp>
 
 namespace layerbench::analysis {
@@ -232,6 +234,8 @@ LAYERBENCH_INLINE comparison compare(const group& old, const group& now,
   comparison all;
   for (const result::results* file : old) all.old_files.push_back(file->file);
   for (const result::results* file : now) all.new_files.push_back(file->file);
+  all.file_notes = notes_of(old);
+  std::ranges::move(notes_of(now), std::back_inserter(all.file_notes));
   all.difference = difference_between(old, now, chosen.dimension, chosen.force);
   all.old_loaded = loaded(*old.front());
   all.new_loaded = loaded(*now.front());

@@ -70,7 +70,8 @@ struct uncompared {
 struct comparison {
   std::vector<std::string> old_files;
   std::vector<std::string> new_files;
-  context_fields old_loaded;  ///< see loaded()
+  std::vector<std::string> file_notes;  ///< on rows that are left out of the files
+  context_fields old_loaded;            ///< see loaded()
   context_fields new_loaded;
   double old_disturbed = 0;  ///< share of the timings that were disturbed
   double new_disturbed = 0;

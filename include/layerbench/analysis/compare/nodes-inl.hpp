@@ -306,6 +306,7 @@ LAYERBENCH_INLINE node_comparison compare_nodes(std::span<const result::results>
   const std::vector<detail::node_group> grouped = detail::group_by_node(files, all.across);
   detail::require_nodes(grouped, all.across);
   all.margin = chosen.margin;
+  all.file_notes = notes_of(all_files);
   all.forced = detail::differing_between(grouped, all.across, chosen.force);
   std::vector<detail::run_group> nodes;
   for (const detail::node_group& one : grouped) {

@@ -50,7 +50,8 @@ struct model_of_nodes : times_of_nodes {
 /// A comparison of nodes, or of GPUs.
 struct node_comparison {
   compared_dimension across = compared_dimension::node;
-  std::vector<node> nodes;  ///< in the order of the files
+  std::vector<node> nodes;              ///< in the order of the files
+  std::vector<std::string> file_notes;  ///< on rows that are left out of the files
   std::vector<std::string>
       forced;  ///< context fields in which nodes differ although they should not
   double margin = 0;

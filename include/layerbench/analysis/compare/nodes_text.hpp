@@ -26,7 +26,7 @@ namespace layerbench::analysis {
 
 /// Reservations about a comparison of nodes, one sentence each.
 [[nodiscard]] inline std::vector<std::string> notes(const node_comparison& all) {
-  std::vector<std::string> sentences;
+  std::vector<std::string> sentences = all.file_notes;
   if (!all.forced.empty()) {
     sentences.push_back(
         fmt::format("forced: {}s also differ in {}", unit(all.across), fmt::join(all.forced, " ")));

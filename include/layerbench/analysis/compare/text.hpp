@@ -29,7 +29,7 @@ namespace layerbench::analysis {
 
 /// Reservations about a comparison, one sentence each.
 [[nodiscard]] inline std::vector<std::string> notes(const comparison& all) {
-  std::vector<std::string> sentences;
+  std::vector<std::string> sentences = all.file_notes;
   if (!all.difference.forced.empty()) {
     sentences.push_back(fmt::format("--force: old and new also differ in {}, so ratios mix causes",
                                     fmt::join(all.difference.forced, " ")));

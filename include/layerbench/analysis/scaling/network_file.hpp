@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/predict/repeated_rounds.hpp>
 #include <layerbench/analysis/scaling/network.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/read_results.hpp>
@@ -96,6 +97,7 @@ class network_reader {
       if (result.name.empty()) result.name = file.stem().string();
       return result;
     }
+    drop_repeated_rounds(measured);
     const std::filesystem::path first(names.front());
     return {first.stem().string(), "", "", {}, collective_table(measured)};
   }
