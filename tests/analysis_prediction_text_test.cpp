@@ -99,6 +99,21 @@ TEST(PredictionText, TellsIntervalsApart) {
                                 Not(HasSubstr("95 %"))));
 }
 
+TEST(PredictionText, HasNoMoreDigitsThanAreKnown) {
+  prediction p = golden().at(0);
+  const double seconds = p.step->seconds;
+  p.step->sampling_low = 0.9 * seconds;
+  p.step->sampling_high = 1.3 * seconds;
+  const std::string four = format::milliseconds(seconds);
+  const std::string two = format::milliseconds(seconds, 2);
+  p.disturbed = 0.5;
+  EXPECT_THAT(remarks(p), mentions(four));
+  EXPECT_EQ(summary({&p, 1}).rows.at(0).at(7), four);
+  p.disturbed = 0.51;
+  EXPECT_THAT(remarks(p), AllOf(mentions(two), Not(mentions(four))));
+  EXPECT_EQ(summary({&p, 1}).rows.at(0).at(7), two);
+}
+
 TEST(PredictionText, NamesMissingLayersAndHasNoThroughput) {
   const prediction refused = golden().at(2);
   EXPECT_THAT(gaps_text(refused), mentions("50.0 %", "conv1", "fc"));

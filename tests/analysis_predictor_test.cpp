@@ -197,6 +197,23 @@ TEST(Predict, LeavesOutDisturbedRoundsWhereThreeOthersAreLeft) {
   EXPECT_DOUBLE_EQ(both.disturbed, 3 / 7.);
 }
 
+TEST(Predict, HasTheRangeOfAllRoundsWhereMostWereDisturbed) {
+  results file = file_of_a_and_b({1, 1, 1, 4, 5, 6, 7}, std::vector<double>(7, 10));
+  const auto disturb = [&](std::int64_t from) {
+    for (measurement& row : file.rows) row.counters["disturbed"] = row.round >= from ? 1 : 0;
+  };
+  disturb(4);
+  EXPECT_EQ(only({file}).step->kind, interval_method::bootstrap) << "three of seven";
+  EXPECT_EQ(only({file}).digits(), 4);
+  disturb(3);
+  const prediction p = only({file});
+  EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 1 + 10) << "of the undisturbed rounds";
+  EXPECT_EQ(p.step->kind, interval_method::range);
+  EXPECT_DOUBLE_EQ(p.step->low(), 2 * 1 + 10);
+  EXPECT_DOUBLE_EQ(p.step->high(), 2 * 7 + 10);
+  EXPECT_EQ(p.digits(), 2) << "12 s, known to half of 12 s";
+}
+
 TEST(Predict, KeepsRoundsThatCarryTheSameNumber) {
   results file = file_of_a_and_b({1, 2, 9}, {1});
   for (measurement& row : file.rows) row.round = 0;

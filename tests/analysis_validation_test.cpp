@@ -184,6 +184,32 @@ TEST(Validate, ComparesWithUndisturbedRounds) {
       << "two undisturbed ones are too few";
 }
 
+TEST(Validate, HasTheRangeOfAllRoundsWhereMostWereDisturbed) {
+  results file = file_of({12, 12, 12, 30, 30, 30, 31});
+  for (std::size_t i = 3; i < file.chains.size(); ++i) file.chains[i].counters["disturbed"] = 1;
+  const validated v = only_case({file});
+  EXPECT_EQ(v.measured.seconds, 12);
+  EXPECT_EQ(v.measured.low, 12);
+  EXPECT_EQ(v.measured.high, 31);
+  EXPECT_EQ(v.measured.digits(), 2);
+}
+
+TEST(Validate, WidensIntervalsOfQuietRoundsWhereMostWereDisturbed) {
+  results file = file_of_a_and_b(std::vector<double>(6, 1), {10, 10, 10, 40, 40, 40});
+  file.chains = chain(net, {12, 12, 12, 42, 42, 42});
+  file.context["turns"] = "true";
+  EXPECT_TRUE(only_case({file}).of_quieter_half);
+  EXPECT_EQ(only_case({file}).measured.high, 12);
+  for (measurement& row : file.rows) row.counters["disturbed"] = row.round > 1 ? 1 : 0;
+  for (measurement& row : file.chains) row.counters["disturbed"] = row.round > 1 ? 1 : 0;
+  const validated v = only_case({file});
+  EXPECT_TRUE(v.of_quieter_half);
+  EXPECT_EQ(v.measured.seconds, 12);
+  EXPECT_EQ(v.measured.high, 42);
+  EXPECT_EQ(v.predicted.step->seconds, 12);
+  EXPECT_EQ(v.predicted.step->high(), 42);
+}
+
 TEST(Validate, ComparesTheQuieterHalfOfRoundsInTurnsDisturbedOrNot) {
   results file =
       file_of_a_and_b(std::vector<double>(10, 1), {10, 30, 9.5, 10, 10.5, 30, 10, 10, 10, 10});

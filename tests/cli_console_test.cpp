@@ -70,6 +70,20 @@ TEST(ConsoleTable, ShowsALargeSpreadAsAMultiple) {
   EXPECT_THAT(spread(1039.115e-6), EndsWith(" 1038x"));
 }
 
+TEST(ConsoleTable, HasTheTimesThatPredictionsUse) {
+  measurements rows;
+  for (std::int64_t round = 0; round < 7; ++round) {
+    rows.push_back(round_of("conv1", round, 1e-6));
+    rows.back().name.cache = "model";
+    rows.back().counters["mean_s"] = round < 3 ? 2e-6 : 9e-6;
+    rows.back().counters["disturbed"] = round < 3 ? 0 : 1;
+  }
+  EXPECT_THAT(body(rows).at(0), HasSubstr(" 2.00 us ")) << "means of three undisturbed rounds";
+  EXPECT_THAT(body(rows).at(0), EndsWith(" 350.0%")) << "of all rounds";
+  for (result::measurement& row : rows) row.name.cache = "hot";
+  EXPECT_THAT(body(rows).at(0), HasSubstr(" 1.00 us ")) << "medians of hot loops";
+}
+
 TEST(ConsoleTable, HasAboveItWhatAllNamesShare) {
   measurements rows{round_of("conv1", 0, 4e-6), round_of("conv2", 0, 1e-3)};
   constexpr const char* shared = "rows: conv/fwd/onednn/f32/resnet50/*/batch:1/cache:hot\n";

@@ -17,20 +17,44 @@ namespace layerbench::format {
   return value ? fmt::format("{}", *value) : "";
 }
 
+/// The most significant digits that a figure has.
+inline constexpr int most_digits = 4;
+
+/// How many significant digits of a figure its interval supports: the last one is of the size of
+/// half of the interval, or a tenth of it. From 1 to `most_digits`.
+[[nodiscard]] inline int known_digits(double value, double low, double high) {
+  const double relative = (high - low) / 2 / value;
+  if (!(relative > 0)) return most_digits;
+  return static_cast<int>(std::clamp(1 - std::floor(std::log10(relative)), 1.0, 1.0 * most_digits));
+}
+
+/// So many significant digits, never in exponential notation. Four digits keep all of a number that
+/// is larger.
+[[nodiscard]] inline std::string significant(double value, int digits) {
+  const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
+  if (digits < most_digits) {
+    const double unit = std::pow(10.0, magnitude - digits + 1);
+    value = std::round(value / unit) * unit;
+  }
+  return fmt::format("{:.{}f}", value, std::clamp(digits - 1 - static_cast<int>(magnitude), 0, 9));
+}
+
 /// Four significant digits, never in exponential notation.
 [[nodiscard]] inline std::string four_digits(double value) {
-  const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
-  return fmt::format("{:.{}f}", value, std::clamp(3 - static_cast<int>(magnitude), 0, 9));
+  return significant(value, most_digits);
 }
 
-[[nodiscard]] inline std::string rate(std::optional<double> images_per_second) {
-  return images_per_second ? four_digits(*images_per_second) : "refused";
+[[nodiscard]] inline std::string rate(std::optional<double> images_per_second,
+                                      int digits = most_digits) {
+  return images_per_second ? significant(*images_per_second, digits) : "refused";
 }
 
-[[nodiscard]] inline std::string milliseconds(double seconds) { return four_digits(seconds * 1e3); }
+[[nodiscard]] inline std::string milliseconds(double seconds, int digits = most_digits) {
+  return significant(seconds * 1e3, digits);
+}
 
-[[nodiscard]] inline std::string range(double low, double high) {
-  return fmt::format("{} to {}", milliseconds(low), milliseconds(high));
+[[nodiscard]] inline std::string range(double low, double high, int digits = most_digits) {
+  return fmt::format("{} to {}", milliseconds(low, digits), milliseconds(high, digits));
 }
 
 /// A share of a whole: "62.1 %".

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <iterator>
+#include <ranges>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -13,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/predict/timings.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/cli/reporter.hpp>
@@ -78,12 +81,12 @@ struct palette {
   return spread < 10 ? fmt::format("{:.1f}%", 100 * spread) : fmt::format("{:.0f}x", spread);
 }
 
-/// The line of one row, called `shown`: medians over its rounds.
+/// The line of one row, called `shown`. Its time is the one that predictions and validations use.
 [[nodiscard]] inline std::string console_line(const rounds& row, const std::string& shown,
                                               std::size_t width, const palette& paint,
                                               bool with_peaks) {
   const std::string name = fmt::format("{}{:<{}}{}", paint.name, shown, width, paint.off);
-  std::vector<double> seconds;
+  analysis::timing of;
   std::vector<double> cpu;
   std::int64_t calls = 0;
   for (const result::measurement* round : row) {
@@ -91,30 +94,30 @@ struct palette {
       return fmt::format("{} {}ERROR OCCURRED: '{}'{}\n", name, paint.error,
                          printable(round->error), paint.off);
     }
-    seconds.push_back(round->seconds);
+    analysis::detail::add_round(*round, {0, std::ssize(of.rounds)}, of);
     cpu.push_back(round->cpu_seconds);
     calls += round->calls;
   }
-  const double median = stats::median(seconds);
-  const auto [least, most] = std::ranges::minmax(seconds);
+  const double seconds = of.seconds();
+  const auto [least, most] = std::ranges::minmax(std::views::values(of.rounds));
   const auto counter = [&](std::string_view which) {
     const auto found = row.front()->counters.find(which);
     return found == row.front()->counters.end() ? 0.0 : found->second;
   };
   const double flops = counter("flops_exact");
   const double moved = counter(communication_rate) * row.front()->seconds;
-  const std::string rate = flops > 0   ? giga(flops / median)
-                           : moved > 0 ? giga(moved / median)
+  const std::string rate = flops > 0   ? giga(flops / seconds)
+                           : moved > 0 ? giga(moved / seconds)
                                        : "-";
-  const std::string spread = row.size() < 2 ? "-" : spread_text((most - least) / median);
-  return name + fmt::format(
-                    console_columns, paint.time, units::si(median, "s"),
-                    units::si(stats::median(cpu), "s"), paint.off, paint.calls, calls, paint.off,
-                    rate, spread,
-                    with_peaks
-                        ? fmt::format(" {:>5}", share_of_peak(row.front()->counters,
-                                                              row.front()->mean_seconds() / median))
-                        : "");
+  const std::string spread = row.size() < 2 ? "-" : spread_text((most - least) / seconds);
+  return name + fmt::format(console_columns, paint.time, units::si(seconds, "s"),
+                            units::si(stats::median(cpu), "s"), paint.off, paint.calls, calls,
+                            paint.off, rate, spread,
+                            with_peaks
+                                ? fmt::format(" {:>5}",
+                                              share_of_peak(row.front()->counters,
+                                                            row.front()->mean_seconds() / seconds))
+                                : "");
 }
 
 }  // namespace detail
@@ -150,9 +153,9 @@ struct palette {
                    : "on one thread its CPU time, on several wall time";
   std::string text =
       fmt::format(
-          "Time: median call ({})\n"
-          "CPU: mean call, CPU time of all threads; both columns: median over rounds\n"
-          "spread: (slowest - fastest round) / Time\n",
+          "Time: mean of the undisturbed rounds, as in predictions ({})\n"
+          "CPU: CPU time of all threads per call, median over rounds\n"
+          "spread: (slowest - fastest round) / Time, of all rounds\n",
           clock) +
       (both ? "G/s: GFLOP/s, and GB/s of what ranks send\n" : "") +
       (with_peaks ? "peak: the larger share of the GPU's peaks, of compute (c) or memory (m)\n"

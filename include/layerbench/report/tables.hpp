@@ -116,7 +116,7 @@ inline void insert_column(table& to, std::size_t position, const column& title,
   std::vector<std::string> remarks;
   std::vector<std::string> files;
   for (const analysis::prediction& p : predictions) {
-    between.push_back(p.step ? format::range(p.step->low(), p.step->high()) : "");
+    between.push_back(p.step ? format::range(p.step->low(), p.step->high(), p.digits()) : "");
     naive.push_back(p.hot_sum_seconds ? format::milliseconds(*p.hot_sum_seconds) : "");
     remarks.push_back(detail::short_remarks(p));
     files.push_back(fmt::format("{}", fmt::join(p.files, ", ")));
@@ -174,13 +174,14 @@ inline void insert_column(table& to, std::size_t position, const column& title,
     const analysis::step_time& step = *now.predicted.step;
     const bool comparable = before.has_confidence_interval() && now.has_confidence_interval();
     const char* const unchanged = comparable ? "intervals overlap" : "too few rounds";
-    t.rows.push_back(
-        {now.date, format::milliseconds(step.seconds), format::range(step.low(), step.high()),
-         i == 0 ? "" : format::signed_percent(analysis::change(before, now)),
-         i == 0                           ? ""
-         : analysis::changed(before, now) ? "changed"
-                                          : unchanged,
-         fmt::format("{}", fmt::join(now.differing, " ")), now.predicted.files.front()});
+    t.rows.push_back({now.date, format::milliseconds(step.seconds, now.predicted.digits()),
+                      format::range(step.low(), step.high(), now.predicted.digits()),
+                      i == 0 ? "" : format::signed_percent(analysis::change(before, now)),
+                      i == 0                           ? ""
+                      : analysis::changed(before, now) ? "changed"
+                                                       : unchanged,
+                      fmt::format("{}", fmt::join(now.differing, " ")),
+                      now.predicted.files.front()});
   }
   return t;
 }

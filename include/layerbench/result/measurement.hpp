@@ -81,6 +81,8 @@ struct measurement {
 
 /// Least share of disturbed timings at which a result is marked.
 inline constexpr double much_disturbed = 0.1;
+/// Share of disturbed timings above which the undisturbed ones may be so by chance.
+inline constexpr double mostly_disturbed = 0.5;
 
 /// The identity of a timing: work, library, conditions. Rows with equal identities, from files with
 /// equal contexts, are interchangeable.

@@ -16,6 +16,7 @@
 
 #include <layerbench/analysis/predict/timings.hpp>
 #include <layerbench/base/stats.hpp>
+#include <layerbench/result/measurement.hpp>
 
 /// Confidence intervals of sums of means whose terms were measured in the same rounds.
 namespace layerbench::analysis {
@@ -154,6 +155,25 @@ class series {
     }
   }
   if (sums.empty()) return std::nullopt;
+  const auto [low, high] = std::ranges::minmax(sums);
+  return stats::interval{low, high};
+}
+
+/// The least and the largest weighted sum of a single round, if more than half of the timings in
+/// `rounds` were disturbed; nothing otherwise. Rounds that do not count are in it, too: where most
+/// are disturbed, the marks do not tell how long the others would have taken.
+[[nodiscard]] inline std::optional<stats::interval> range_of_disturbed(
+    std::span<const term> terms, const std::vector<round_id>& rounds) {
+  std::vector<double> sums(rounds.size(), 0);
+  std::size_t disturbed = 0;
+  for (const term& one : terms) {
+    for (std::size_t i = 0; i < rounds.size(); ++i) {
+      sums[i] += one.weight * one.of->rounds.at(rounds[i]);
+      if (one.of->disturbed.contains(rounds[i])) ++disturbed;
+    }
+  }
+  const auto timings = static_cast<double>(terms.size() * rounds.size());
+  if (static_cast<double>(disturbed) <= result::mostly_disturbed * timings) return std::nullopt;
   const auto [low, high] = std::ranges::minmax(sums);
   return stats::interval{low, high};
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <layerbench/analysis/roofline/roofline.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/measurement.hpp>
@@ -44,7 +45,8 @@ struct layer_time {
 /// The kind of interval around a sampled time.
 enum class interval_method {
   none,       ///< the time itself: fewer than two rounds have all layers
-  range,      ///< least and largest sum of a single round: too few rounds for a 95 % interval
+  range,      ///< least and largest sum of a single round: too few rounds for a 95 % interval, or
+              ///< most timings were disturbed
   bootstrap,  ///< 95 % interval over rounds
 };
 
@@ -120,6 +122,13 @@ struct prediction {
   [[nodiscard]] bool partial() const { return step && (!missing.empty() || left_out); }
   /// Whether so many timings were disturbed that users must be warned.
   [[nodiscard]] bool much_disturbed() const { return disturbed > result::much_disturbed; }
+  /// Whether the times are known badly, because most timings were disturbed.
+  [[nodiscard]] bool mostly_disturbed() const { return disturbed > result::mostly_disturbed; }
+  /// Significant digits of the times that texts show.
+  [[nodiscard]] int digits() const {
+    if (!step || !mostly_disturbed()) return format::most_digits;
+    return format::known_digits(step->seconds, step->low(), step->high());
+  }
   [[nodiscard]] std::optional<double> images_per_second() const {
     if (!step) return std::nullopt;
     return static_cast<double>(configuration.batch * configuration.ranks()) / step->seconds;

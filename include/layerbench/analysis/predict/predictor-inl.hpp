@@ -47,10 +47,13 @@ LAYERBENCH_INLINE step_time add_up(double seconds, std::span<const term> terms,
                                    std::size_t& rounds) {
   const std::vector<round_id> common = common_rounds(terms);
   rounds = common.size();
-  interval_method kind = interval_method::bootstrap;
-  std::optional<stats::interval> interval = bootstrap_interval(terms, common);
+  interval_method kind = common.size() < 2 ? interval_method::none : interval_method::range;
+  std::optional<stats::interval> interval = range_of_disturbed(terms, common);
   if (!interval) {
-    kind = common.size() < 2 ? interval_method::none : interval_method::range;
+    interval = bootstrap_interval(terms, common);
+    if (interval) kind = interval_method::bootstrap;
+  }
+  if (!interval) {
     interval = range_of_rounds(terms, common).value_or(stats::interval{seconds, seconds});
   }
   return {seconds, 0, seconds, std::min(seconds, interval->low), std::max(seconds, interval->high),

@@ -39,8 +39,9 @@ struct timed_primitive {
 };
 
 /// A step of `seconds`, the sum of `terms`, with an interval from the rounds that all primitives
-/// have; `rounds` becomes their number. If layers count in different rounds, the sum may lie
-/// outside the range of single rounds; the interval is then extended to it.
+/// have; `rounds` becomes their number. If most timings were disturbed, it spans the sums of all
+/// single rounds. If layers count in different rounds, the sum may lie outside the range of single
+/// rounds; the interval is then extended to it.
 [[nodiscard]] step_time add_up(double seconds, std::span<const term> terms, std::size_t& rounds);
 
 /// The terms of the sum over a step, which must outlive them.

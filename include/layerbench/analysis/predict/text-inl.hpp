@@ -80,15 +80,17 @@ LAYERBENCH_INLINE headlines headlines_of(std::span<const prediction* const> case
 
 namespace detail {
 
-/// The interval that the rounds give a time.
-[[nodiscard]] inline std::string sampling_text(const step_time& step) {
+/// The interval that the rounds give the time of a step, which the prediction must have.
+[[nodiscard]] inline std::string sampling_text(const prediction& p) {
   using enum interval_method;
+  const step_time& step = *p.step;
   const std::string bounds =
-      fmt::format("between {} and {}", format::milliseconds(step.sampling_low),
-                  format::milliseconds(step.sampling_high));
+      fmt::format("between {} and {}", format::milliseconds(step.sampling_low, p.digits()),
+                  format::milliseconds(step.sampling_high, p.digits()));
   if (step.kind == none) return "no interval";
-  return step.kind == bootstrap ? "95 % " + bounds
-                                : "rounds " + bounds + ": too few for a 95 % interval";
+  if (step.kind == bootstrap) return "95 % " + bounds;
+  return fmt::format("rounds {}: {} for a 95 % interval", bounds,
+                     p.mostly_disturbed() ? "too many disturbed" : "too few");
 }
 
 /// What the step is of a text: of a whole prompt, or of the next tokens.
@@ -108,16 +110,17 @@ namespace detail {
   if (!p.step) return "  no throughput: a step has layers that were not measured\n";
   const step_time& step = *p.step;
   const std::string interval =
-      step.protocol_half_width ? fmt::format("between {} and {}", format::milliseconds(step.low()),
-                                             format::milliseconds(step.high()))
-                               : sampling_text(step);
+      step.protocol_half_width
+          ? fmt::format("between {} and {}", format::milliseconds(step.low(), p.digits()),
+                        format::milliseconds(step.high(), p.digits()))
+          : sampling_text(p);
   const std::string time = fmt::format(
-      "{} ms per step ({}), from {} round{}{}", format::milliseconds(step.seconds), interval,
-      p.rounds, p.rounds == 1 ? "" : "s", p.interrupted ? " (interrupted)" : "");
-  const std::string rates =
-      p.text ? fmt::format("{} tokens/s, {} sequences/s", format::rate(p.tokens_per_second()),
-                           format::rate(p.images_per_second()))
-             : format::rate(p.images_per_second()) + " images/s";
+      "{} ms per step ({}), from {} round{}{}", format::milliseconds(step.seconds, p.digits()),
+      interval, p.rounds, p.rounds == 1 ? "" : "s", p.interrupted ? " (interrupted)" : "");
+  const std::string rates = p.text ? fmt::format("{} tokens/s, {} sequences/s",
+                                                 format::rate(p.tokens_per_second(), p.digits()),
+                                                 format::rate(p.images_per_second(), p.digits()))
+                                   : format::rate(p.images_per_second(), p.digits()) + " images/s";
   std::string text =
       p.partial() ? fmt::format("  PARTIAL, of the {} layers only: at least {}; at most {}\n",
                                 p.missing.empty() ? "model's" : "measured", time, rates)
@@ -126,7 +129,7 @@ namespace detail {
   if (step.protocol_half_width) {
     text += fmt::format(
         "  interval: from the rounds ({}) and the usual error of a sum of layers (+-{:.1f} %)\n",
-        sampling_text(step), 100 * *step.protocol_half_width / step.layers);
+        sampling_text(p), 100 * *step.protocol_half_width / step.layers);
   }
   if (p.engine) {
     text += fmt::format(
@@ -241,14 +244,15 @@ LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
         {p.configuration.model_text(), p.configuration.phase(), p.configuration.backend,
          p.configuration.dtype, std::to_string(p.configuration.batch),
          p.threads > 0 ? std::to_string(p.threads) : "",
-         p.partial() ? "partial" : format::rate(p.images_per_second()),
-         !p.step ? "refused" : (p.partial() ? "> " : "") + format::milliseconds(p.step->seconds),
+         p.partial() ? "partial" : format::rate(p.images_per_second(), p.digits()),
+         !p.step ? "refused"
+                 : (p.partial() ? "> " : "") + format::milliseconds(p.step->seconds, p.digits()),
          format::coverage(p.coverage), p.method});
     if (!has_texts) continue;
     std::vector<std::string> length(3);
     if (p.text) {
       length = {std::to_string(p.text->tokens), std::to_string(p.text->context),
-                p.partial() ? "partial" : format::rate(p.tokens_per_second())};
+                p.partial() ? "partial" : format::rate(p.tokens_per_second(), p.digits())};
     }
     t.rows.back().insert(t.rows.back().end(), length.begin(), length.end());
   }

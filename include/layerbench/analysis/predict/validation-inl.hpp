@@ -152,7 +152,8 @@ using chain_rows = std::vector<const result::measurement*>;
 
 /// A prediction and the measured step, both of their quiet rounds if `calls`, the file that has the
 /// rows, is not null. A quiet round counts even if it is marked as disturbed, so that both sides
-/// have the same rounds; `disturbed` remains the share of all rounds.
+/// have the same rounds; `disturbed` remains the share of all rounds. If that is most of them, the
+/// intervals hold those of all rounds, too.
 [[nodiscard]] inline validated compared(const planned_configuration& planned, prediction predicted,
                                         const measured_step& step, const chain_rows& rows,
                                         const result::results* calls, const group& files,
@@ -181,7 +182,13 @@ using chain_rows = std::vector<const result::measurement*>;
   prediction of_quiet_rounds = predict_configuration(planned, measured, files, chosen);
   if (!of_quiet_rounds.step) return pair;  // a layer failed in them
   of_quiet_rounds.disturbed = pair.predicted.disturbed;
+  if (pair.predicted.mostly_disturbed()) {
+    step_time& narrow = *of_quiet_rounds.step;
+    narrow.sampling_low = std::min(narrow.sampling_low, pair.predicted.step->sampling_low);
+    narrow.sampling_high = std::max(narrow.sampling_high, pair.predicted.step->sampling_high);
+  }
   pair.predicted = std::move(of_quiet_rounds);
+  pair.of_quieter_half = true;
   std::vector<result::measurement> steps;
   for (const result::measurement* row : rows) {
     if (in_quiet_rounds(*row)) steps.push_back(as_undisturbed(*row));
@@ -190,6 +197,10 @@ using chain_rows = std::vector<const result::measurement*>;
   for (const result::measurement& row : steps) quiet_steps.push_back(&row);
   pair.measured = *measured_step_of(quiet_steps);
   pair.measured.disturbed = step.disturbed;
+  if (step.disturbed > result::mostly_disturbed) {
+    pair.measured.low = std::min(pair.measured.low, step.low);
+    pair.measured.high = std::max(pair.measured.high, step.high);
+  }
   return pair;
 }
 

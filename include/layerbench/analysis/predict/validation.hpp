@@ -13,6 +13,7 @@
 
 #include <layerbench/analysis/predict/engine_overhead.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/base/number_format.hpp>
 
 /// Validation of predictions by end-to-end runs: rows `chain/...`, in which whole models ran.
 namespace layerbench::analysis {
@@ -26,6 +27,12 @@ struct measured_step {
   double high = 0;
   std::size_t rounds = 0;
   double disturbed = 0;  ///< share of the rounds that something else disturbed
+
+  /// Significant digits that texts show, as of prediction::digits().
+  [[nodiscard]] int digits() const {
+    return disturbed > result::mostly_disturbed ? format::known_digits(seconds, low, high)
+                                                : format::most_digits;
+  }
 };
 
 /// The time of some layers in a step: as predicted, and by clocks between the layers of an
@@ -50,6 +57,7 @@ struct validated {
   std::vector<std::pair<std::string, double>> in_no_layer = {};
   /// A profile is left out, since the manifest does not name the layers of equal calls.
   bool has_unnamed_layers = false;
+  bool of_quieter_half = false;  ///< both sides are of the quieter half of rounds in turns
 
   /// The error relative to the measured time: 0.1 for a prediction that is 10 % too slow.
   [[nodiscard]] double error() const { return predicted.step->seconds / measured.seconds - 1; }

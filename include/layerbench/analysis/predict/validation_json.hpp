@@ -47,6 +47,7 @@ namespace detail {
   result["measured_rounds"] = entry.measured.rounds;
   result["disturbed"] = entry.disturbed();
   result["left_out"] = or_null(p.left_out);
+  result["quieter_half"] = entry.of_quieter_half;
   if (!entry.layers().empty()) {
     const char* seconds = entry.profiled ? "engine_seconds" : "chain_seconds";
     result["parts"] = parts_json(entry.step_parts(), "part", seconds);

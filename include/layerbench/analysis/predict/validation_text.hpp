@@ -83,10 +83,12 @@ struct validation_columns {
     const step_time& step = *entry.predicted.step;
     std::vector<std::string>& cells = t.rows.emplace_back();
     cells = {how.names.empty() ? headline(entry.predicted) : how.names.at(i),
-             format::milliseconds(step.seconds), format::range(step.low(), step.high()),
-             format::milliseconds(entry.measured.seconds)};
+             format::milliseconds(step.seconds, entry.predicted.digits()),
+             format::range(step.low(), step.high(), entry.predicted.digits()),
+             format::milliseconds(entry.measured.seconds, entry.measured.digits())};
     if (how.measured_interval) {
-      cells.push_back(format::range(entry.measured.low, entry.measured.high));
+      cells.push_back(
+          format::range(entry.measured.low, entry.measured.high, entry.measured.digits()));
     }
     cells.push_back(format::signed_percent(entry.error()));
     if (has_naive) cells.push_back(format::signed_percent(entry.naive_error()));
@@ -143,6 +145,12 @@ namespace detail {
     const auto inside = std::ranges::count_if(all.cases, &validated::interval_contains_measured);
     out += fmt::format("measured time inside the predicted interval: {} of {} case{}\n", inside,
                        all.cases.size(), all.cases.size() == 1 ? "" : "s");
+    const auto quieter = std::ranges::count_if(all.cases, &validated::of_quieter_half);
+    if (quieter > 0) {
+      out += fmt::format(
+          "in {} of them both times are means of the quieter half of the rounds (--turns)\n",
+          quieter);
+    }
     for (const validated& entry : all.cases) {
       if (entry.predicted.left_out) {
         out += fmt::format("{}: partial model: {}\n", headline(entry.predicted),
@@ -247,9 +255,9 @@ namespace detail {
       const prediction& p = entry.predicted;
       t.rows.push_back({p.configuration.model_text(), std::to_string(p.configuration.batch),
                         std::to_string(p.threads), p.configuration.backend,
-                        format::milliseconds(p.step->seconds),
-                        format::range(p.step->low(), p.step->high()),
-                        format::milliseconds(entry.measured.seconds),
+                        format::milliseconds(p.step->seconds, p.digits()),
+                        format::range(p.step->low(), p.step->high(), p.digits()),
+                        format::milliseconds(entry.measured.seconds, entry.measured.digits()),
                         format::signed_percent(entry.error()), detail::case_note(entry)});
     }
     if (!t.rows.empty()) {

@@ -78,13 +78,14 @@ namespace detail {
 [[nodiscard]] inline std::string conditions_text(const data_parallel& of) {
   const prediction& single = of.single;
   const step_time& step = *single.step;
-  std::string lines =
-      fmt::format("  one device: {} images/s, {} ms per step ({})\n",
-                  format::rate(single.images_per_second()), format::milliseconds(step.seconds),
-                  step.kind == interval_method::none
-                      ? single.method
-                      : fmt::format("between {} and {}", format::milliseconds(step.low()),
-                                    format::milliseconds(step.high())));
+  std::string lines = fmt::format(
+      "  one device: {} images/s, {} ms per step ({})\n",
+      format::rate(single.images_per_second(), single.digits()),
+      format::milliseconds(step.seconds, single.digits()),
+      step.kind == interval_method::none
+          ? single.method
+          : fmt::format("between {} and {}", format::milliseconds(step.low(), single.digits()),
+                        format::milliseconds(step.high(), single.digits())));
   const network& interconnect = of.how.interconnect;
   lines += fmt::format("  network: {}{}: {}\n", interconnect.name,
                        interconnect.title.empty() ? "" : " (" + interconnect.title + ")",

@@ -24,8 +24,11 @@ namespace detail {
 
 [[nodiscard]] inline std::string figure_text(const own_figure& own) {
   if (!own.value) return own.reason;
-  return fmt::format("{} ({} to {}){}", format::four_digits(*own.value),
-                     format::four_digits(own.low), format::four_digits(own.high),
+  const int digits = own.disturbed > result::mostly_disturbed
+                         ? format::known_digits(*own.value, own.low, own.high)
+                         : format::most_digits;
+  return fmt::format("{} ({} to {}){}", format::significant(*own.value, digits),
+                     format::significant(own.low, digits), format::significant(own.high, digits),
                      own.disturbed > result::much_disturbed ? ", disturbed" : "");
 }
 
