@@ -220,6 +220,159 @@ class OnnxModels(Case):
             self.assertIn("lenet5", self.bench("bench_model", *words, "--list").stdout)
         self.bench("bench_model", "no_such_model", "--list", code=5)
         self.bench("bench_model", self.models / "resize_between_convs.onnx", "--list", code=4)
+class ResultFiles(Case):
+    """A copy of a result file with chains, and changes of it."""
+
+    def setUp(self):
+        super().setUp()
+        golden = ROOT / "tests" / "golden" / "chain_results.json"
+        self.whole = json.loads(golden.read_text(encoding="utf-8"))
+        self.write("r.json", self.whole)
+
+    def write(self, name, value):
+        text = value if isinstance(value, str) else json.dumps(value)
+        (self.folder / name).write_text(text, encoding="utf-8")
+
+    def changed(self, **context):
+        """The file with other fields of its context."""
+        return {**self.whole, "context": {**self.whole["context"], **context}}
+
+    def json(self, *arguments, code=0):
+        return json.loads(self.tool(*arguments, "--format=json", code=code).stdout)
+
+    def rounds(self, *files):
+        return [p["rounds"] for p in self.json("predict", *files, "--allow-partial")["predictions"]]
+
+
+class OneMachine(ResultFiles):
+    """What varies on a machine does not make it another one."""
+    TOPOLOGY = "1 package, 1 node ({} GB), {}1 L3 (32 MB), {} cores, 2 processors{}"
+
+    def test_memory_limits_notes_and_updates_make_no_other_machine(self):
+        self.write("a.json", self.changed(topology=self.TOPOLOGY.format(16, "", 2, ""),
+                                          kernel="6.1.0-18-amd64"))
+        other = self.changed(topology=self.TOPOLOGY.format(24, "at most 4 GB, ", 2, ", guessed"),
+                             kernel="6.1.0-21-amd64")
+        for row in other["benchmarks"]:
+            row["real_time"] *= 1.001
+        self.write("b.json", other)
+        self.assertEqual(self.rounds("a.json", "b.json"), [2 * n for n in self.rounds("a.json")])
+        self.assertEqual(self.json("compare", "a.json", "b.json")["differing"], [])
+        for command in (("validate", "a.json", "b.json"), ("predict", "a.json", "b.json")):
+            self.assertNotIn("not merged", self.tool(*command, code=4).stderr)
+        self.assertNotIn("not merged", self.tool("report", "a.json", "b.json", "--allow-partial",
+                                                 "-o", "r.html").stderr)
+
+    def test_both_values_are_printed_where_files_are_not_merged(self):
+        values = [self.TOPOLOGY.format(16, "", cores, "") for cores in (2, 4)]
+        for name, value in zip(("a.json", "b.json"), values):
+            self.write(name, self.changed(topology=value))
+        for done in (self.tool("predict", "a.json", "b.json", "--allow-partial"),
+                     self.tool("validate", "a.json", "b.json", code=4),
+                     self.tool("compare", "a.json", "b.json", "--across=settings", code=3),
+                     self.tool("compare", "a.json,b.json", "r.json", code=3)):
+            for text in ("topology", *values):
+                self.assertIn(text, done.stderr)
+
+    def test_a_run_is_resumed_after_memory_was_added_and_the_kernel_updated(self):
+        self.bench("bench_model", "--model=lenet5", "--threads=1", "--max-time=0",
+                   "--benchmark_repetitions=1", "--benchmark_filter=relu", "--benchmark_out=m.json")
+        file = json.loads((self.folder / "m.json").read_text(encoding="utf-8"))
+        context = file["context"]
+        context["topology"] = re.sub(r"\([^)]*\)", "(1 TB)", context["topology"], count=1)
+        context["kernel"] += "-updated"
+        self.write("m.json", file)
+        again = ("--model=lenet5", "--threads=1", "--max-time=0", "--benchmark_repetitions=1",
+                 "--benchmark_filter=relu", "--resume=m.json")
+        self.bench("bench_model", *again)
+        context["l2_bytes"] = "12345"
+        self.write("m.json", file)
+        done = self.bench("bench_model", *again, code=3, untouched=["m.json"])
+        self.assertIn('l2_bytes ("12345", ', done.stderr)
+
+
+class RepeatedRounds(ResultFiles):
+    """The same rounds count once."""
+
+    def test_a_copy_adds_no_evidence(self):
+        self.write("copy.json", self.changed(date="another"))
+        self.assertEqual(self.rounds("r.json", "copy.json"), self.rounds("r.json"))
+        for command in ("predict", "validate"):
+            once = self.json(command, "r.json", code=4)
+            twice = self.json(command, "r.json", "copy.json", code=4)
+            self.assertEqual(once["notes"], [])
+            self.assertIn("copy.json", " ".join(twice["notes"]))
+        validated = [self.json("validate", *files, code=4)["cases"]
+                     for files in (["r.json"], ["r.json", "copy.json"])]
+        for name in ("measured_seconds", "measured_rounds", "predicted_rounds"):
+            self.assertEqual(*[[case[name] for case in cases] for cases in validated])
+        self.assertIn("copy.json", self.tool("predict", "r.json", "copy.json", code=4).stderr)
+        compared = self.json("compare", "r.json,copy.json", "r.json")
+        self.assertEqual(compared["layers"][0]["old_rounds"], compared["layers"][0]["new_rounds"])
+        self.assertIn("copy.json", " ".join(compared["notes"]))
+
+    def test_a_merged_file_counts_its_rounds_once(self):
+        self.write("merged.json", {**self.whole, "benchmarks": 2 * self.whole["benchmarks"]})
+        self.assertEqual(self.rounds("merged.json"), self.rounds("r.json"))
+
+    def test_a_link_is_the_same_file(self):
+        os.link(self.folder / "r.json", self.folder / "link.json")
+        self.tool("predict", "r.json", "link.json", code=2)
+
+
+class TypesOfFields(ResultFiles):
+    """A known field of another type is an error with its place; other rows never matter."""
+
+    def test_wrong_types_are_refused_with_their_place(self):
+        rows = self.whole["benchmarks"]
+        place = next(i for i, row in enumerate(rows) if row["run_type"] == "iteration")
+        for field, value in (("mean_s", "abc"), ("mean_s", None), ("disturbed", True),
+                             ("real_time", "1"), ("repetition_index", 0.5), ("label", 7),
+                             ("iterations", "9"), ("flops", [1]), ("error_occurred", "yes")):
+            changed = {**self.whole, "benchmarks": [dict(row) for row in rows]}
+            changed["benchmarks"][place][field] = value
+            self.write("bad.json", changed)
+            for command in ("predict", "validate"):
+                done = self.tool(command, "bad.json", code=3)
+                self.assertIn(f"bad.json: at /benchmarks/{place}/{field}: ", done.stderr)
+        for field, value in (("threads", {"a": 1}), ("manifest", {}), ("interrupted", 0)):
+            self.write("bad.json", self.changed(**{field: value}))
+            done = self.tool("predict", "r.json", "bad.json", code=3)
+            self.assertIn(f"bad.json: at /context/{field}: ", done.stderr)
+
+    def test_rows_of_other_benchmarks_never_matter(self):
+        text = json.dumps(self.whole)
+        rows = ('{"name": "BM_a", "run_name": 7, "rate": NaN, "real_time": "x", "mean_s": []}, '
+                '{"name": "BM_b", "label": {}, "iterations": -Infinity, "bytes": 1e999}, ')
+        self.write("other.json", text.replace('"benchmarks": [', '"benchmarks": [' + rows, 1))
+        self.assertEqual(self.rounds("other.json"), self.rounds("r.json"))
+        self.tool("compare", "r.json", "other.json")
+
+
+class OneNumber(ResultFiles):
+    """A thing has one time, with no more digits than are known."""
+
+    def test_the_table_has_the_time_that_is_validated(self):
+        done = self.bench("bench_model", "--model=lenet5", "--threads=1", "--chain", "--max-time=0",
+                          "--benchmark_repetitions=3", "--benchmark_out=m.json")
+        row = next(line for line in done.stdout.splitlines() if line.startswith("chain"))
+        value, unit = re.search(r" ([0-9.]+) ([munp]?)s ", row).groups()
+        shown = float(value) * {"": 1, "m": 1e-3, "u": 1e-6, "n": 1e-9}[unit]
+        measured = self.json("validate", "m.json")["cases"][0]["measured_seconds"]
+        self.assertAlmostEqual(shown / measured, 1, delta=0.0051)
+
+    def test_few_digits_where_most_was_disturbed(self):
+        for row in self.whole["benchmarks"]:
+            number = row.get("repetition_index", 0)
+            row["disturbed"] = float(number > 1)
+            row["real_time"] *= 1 + number
+        self.write("d.json", self.whole)
+        case = self.json("predict", "d.json", "--model=tiny", "--allow-partial")["predictions"][0]
+        self.assertEqual(case["interval"], "range")
+        self.assertGreater(case["seconds_high"], 1.5 * case["seconds_per_step"])
+        text = self.tool("predict", "d.json", "--model=tiny", "--allow-partial").stdout
+        figure = re.search(r"([0-9.]+) ms per step", text).group(1)
+        self.assertLessEqual(len(figure.replace(".", "").strip("0")), 2, figure)
 
 
 if __name__ == "__main__":
