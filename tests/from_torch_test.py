@@ -267,7 +267,7 @@ class Conversion(unittest.TestCase):
         data = stored("folded")
         code, _, err = convert(data)
         self.assertEqual(code, 0)
-        self.assertRegex(err, r"5 weights .* 473 values of 489 parameters")
+        self.assertRegex(err, r"5 tensors: 473 values of 489 parameters")
         self.assertNotIn(" parameters of ", err.splitlines()[-1])
         with self.subTest("of the input, too"):
             norm = next(call for call in data["calls"] if "_weight_norm" in call["target"])

@@ -373,6 +373,27 @@ class OneNumber(ResultFiles):
         text = self.tool("predict", "d.json", "--model=tiny", "--allow-partial").stdout
         figure = re.search(r"([0-9.]+) ms per step", text).group(1)
         self.assertLessEqual(len(figure.replace(".", "").strip("0")), 2, figure)
+class TorchImport(Case):
+    """What layerbench would refuse is neither written nor said to be done."""
+
+    def convert(self, export, code):
+        (self.folder / "mine.json").write_text("old")
+        return self.call([sys.executable, ROOT / "tools/from_torch.py", "--from-export", export, "-o",
+                          "mine.json", f"--layerbench={TOOL}"], code, untouched=["mine.json"]).stderr
+
+    def test_a_size_that_a_layer_cannot_have(self):
+        self.assertIn("at up,", self.convert(ROOT / "tests/data/torch/wide.json", 4))
+
+    def test_totals_that_overflow(self):
+        most = 2**31 - 1
+        (self.folder / "export.json").write_text(json.dumps({
+            "layerbench_torch_export": 1, "name": "huge", "inputs": {"x": {"dims": ["batch", most]}},
+            "weights": {"w": [most, most]}, "outputs": ["y"],
+            "calls": [{"name": "y", "target": "aten.linear.default", "module": "fc",
+                       "args": {"input": "%x", "weight": "%w"}, "dims": ["batch", most]}]}))
+        said = self.convert("export.json", 3)
+        self.assertIn("layer fc", said)
+        self.assertNotIn("parameters", said)
 
 
 if __name__ == "__main__":

@@ -164,8 +164,8 @@ def report(conversion, name):
               'in each', file=sys.stderr)
     folded, values, learned = conversion.folded_parameters()
     if folded:
-        print(f'note: {folded} weights are computed of parameters alone, such as a weight norm; the '
-              f'file has the results, {values} values of {learned} parameters', file=sys.stderr)
+        print('note: weights that are computed of parameters alone, such as a weight norm, are '
+              f'folded ({folded} tensors: {values} values of {learned} parameters)', file=sys.stderr)
     known, missing, unread = conversion.parameters()
     if unread:
         print(f'note: inference does not read {unread} parameters of the module', file=sys.stderr)
@@ -227,14 +227,16 @@ def convert(data, options):
     if not isinstance(name, str) or not torch_convert.legal(name):
         raise torch_convert.BadExport('/name: is no text')
     text = conversion.text(name, options.title)
+    incomplete = conversion.missing and not options.allow_partial
+    if not incomplete and not conversion.layers:
+        raise torch_convert.BadExport('/calls: no call is a layer')
+    if not incomplete:
+        read_back(text, options)
     report(conversion, torch_convert.legal(name))
-    if conversion.missing and not options.allow_partial:
+    if incomplete:
         print('nothing is written; --allow-partial writes the file without these calls',
               file=sys.stderr)
         return 4
-    if not conversion.layers:
-        raise torch_convert.BadExport('/calls: no call is a layer')
-    read_back(text, options)
     return write(text, options.output)
 
 
