@@ -61,8 +61,8 @@ def options_of(arguments):
                         help='write the traced calls, which --from-export reads, and convert nothing')
     parser.add_argument('--from-export', metavar='FILE', help='convert such a file; needs no torch')
     parser.add_argument('--layerbench', metavar='PROGRAM',
-                        help='the tool that reads the file before it is written; default: the newest '
-                        'in build/*/tools, or that of the PATH')
+                        help='the tool that reads the file before it is written; default: the '
+                        'newest in build/*/tools, or that of the PATH')
     options = parser.parse_args(arguments)
     if (options.model is None) == (options.from_export is None):
         parser.error('give either MODEL or --from-export')
@@ -164,8 +164,10 @@ def report(conversion, name):
               'in each', file=sys.stderr)
     folded, values, learned = conversion.folded_parameters()
     if folded:
+        share = 100 * conversion.folded_flops / flops if flops else 0
         print('note: weights that are computed of parameters alone, such as a weight norm, are '
-              f'folded ({folded} tensors: {values} values of {learned} parameters)', file=sys.stderr)
+              f'folded ({folded} tensors: {values} values of {learned} parameters' +
+              (f'; without {share:.1f} % of the FLOPs)' if share else ')'), file=sys.stderr)
     known, missing, unread = conversion.parameters()
     if unread:
         print(f'note: inference does not read {unread} parameters of the module', file=sys.stderr)
@@ -193,7 +195,8 @@ def refusal(text, program):
         return ''
     said = done.stderr.strip().rpartition(f'{file}: ')[2]
     layer = re.search(r'/layers/(\d+)', said)
-    return f'the layer {json.loads(text)["layers"][int(layer[1])]["name"]}, {said}' if layer else said
+    name = json.loads(text)['layers'][int(layer[1])]['name'] if layer else ''
+    return f'the layer {name}, {said}' if layer else said
 
 
 def read_back(text, options):
@@ -207,7 +210,7 @@ def read_back(text, options):
     if program is None:
         print('note: layerbench has not read the file; `layerbench show FILE` does', file=sys.stderr)
     elif reason:
-        raise torch_convert.BadExport(f'nothing is written, since layerbench refuses {reason}')
+        raise torch_convert.BadExport('nothing is written, since layerbench refuses ' + reason)
 
 
 def exported(options):

@@ -220,8 +220,8 @@ class Value:
     """What a call reads or writes.
 
     kind: 'layer' wrote it; 'input' of the model; 'weight'; 'constant'; 'left_out': by an unknown
-    call; 'state' of a recurrent call, which no layer can read. `dims` is its shape in torch, `written` that of the layer's result, or of the weight where
-    torch expands it. `layout` says where the axes of `dims` lie in memory, if not in order.
+    call; 'state' of a recurrent call, which no layer can read. `dims` is its shape in torch,
+    `written` that of the layer's result, or of the weight where torch expands it. `layout` says where the axes of `dims` lie in memory, if not in order.
     """
 
     def __init__(self, kind, dims, layer=None, written=None, sources=(), parts=(), name=None,
@@ -909,7 +909,7 @@ def gated(call, convert):
     half = plain(call.dims[axis]) if len(call.dims) == len(x.dims) else 0
     first, second = (slice_of(call, convert, x, axis, begin) for begin in (0, half))
     gate = convert.elementwise(call, 'activation', second, {'kind': 'sigmoid'}, 'sigmoid')
-    dims = common_dims(first, gate)
+    dims = convert.element_dims(first, gate)
     return convert.layer(call, 'multiply', [first, gate], [dims, dims], {'dims': dims_json(dims)},
                          dims)
 
@@ -972,14 +972,6 @@ def in_one_order(x, y):
     return (x.ordered_for(), y.ordered_for()) if x.layout or y.layout else (x, y)
 
 
-def common_dims(x, y):
-    """Extents of a layer that reads two tensors of the same shape by element."""
-    for value in (x, y):
-        if not value.layout and not reads_as(value.written, x.dims):
-            return value.written
-    return x.dims
-
-
 def source_and_weight(call):
     """Both sources of a call, None; or the source beside a weight, None, the weight."""
     for key, other in (('self', 'other'), ('other', 'self')):
@@ -1033,7 +1025,7 @@ def add(call, convert):
         z = convert.layer(call, 'add', [x.memory(), y.memory()], [dims, dims],
                           {'dims': dims_json(dims)}, dims)
         return z.laid_out(call.dims, x.layout.axes, x.layout.call)
-    dims = common_dims(x, y)
+    dims = convert.element_dims(x, y)
     return convert.layer(call, 'add', [x, y], [dims, dims], {'dims': dims_json(dims)}, dims)
 
 
@@ -1076,7 +1068,7 @@ def multiply(call, convert):
     factors = (ONE,) * (len(x.dims) - len(y.dims)) + y.dims
     dims = x.dims
     if factors == dims:
-        dims = factors = common_dims(x, y)
+        dims = factors = convert.element_dims(x, y)
     shape = {'dims': dims_json(dims)}
     if factors != dims:
         shape['dims1'] = dims_json(factors)
@@ -1335,7 +1327,7 @@ def slice_in_memory(call, convert, x, axis, begin):
     size = quotient(product(call.dims) * cut.size, product(x.dims))
     dims = x.written
     at = next((i for i in range(len(dims)) if product(dims[:i]) == before), None)
-    if not at or size.power or cut.size.power or not divides(cut.size, dims[at]) or (
+    if at is None or size.power or cut.size.power or not divides(cut.size, dims[at]) or (
             quotient(dims[at], cut.size).power):
         return None
     if not 0 <= begin < begin + size.count <= cut.size.count:
@@ -1358,15 +1350,12 @@ def slice_of(call, convert, x, axis, begin):
     if product(x.dims) == product(call.dims):
         return convert.seen_as(x, call.dims)
     dims = x.dims
-    if x.layout or (x.kind == 'layer' and not reads_as(x.written, dims) and
-                    are_parts(x.written, dims)):
+    if x.layout or x.steps_first or (x.kind == 'layer' and not reads_as(x.written, dims) and
+                                     are_parts(x.written, dims)):
         found = slice_in_memory(call, convert, x, axis, begin)
         if found:
             return found
         x = convert.in_order(x, dims)
-    if len(dims) == 3 and x.written == (dims[1], dims[0], dims[2]):
-        # A recurrent layer, batch first in torch: its steps come first.
-        dims, axis = x.written, (1, 0, 2)[axis]
     if dims[axis].power:
         raise Unknown('along the batch')
     others = product(dims[:axis] + dims[axis + 1:])
@@ -1622,6 +1611,7 @@ class Conversion:
         self.used = {}  # weights, by name: the calls of layers that have them
         self.split_weights = set()  # by name
         self.folded = {}  # weights that are computed: by name, those of the model behind them
+        self.folded_flops = 0  # of the calls that compute them
         self.weight_sizes = {}  # by name: elements
         self.moved = {}  # transposes: by what they read and its order, their values
 
@@ -1763,6 +1753,7 @@ class Conversion:
             return None
         sources = {name for value in operands if value.kind == 'weight'
                    for name in self.folded.get(value.name, {value.name})}
+        self.folded_flops += call.flops
         parts = [Value('weight', dims, name=f'{call.name}[{i}]') for i, dims in enumerate(results)]
         self.folded.update({part.name: sources for part in parts})
         self.weight_sizes.update({part.name: product(part.dims).count for part in parts})
@@ -1896,11 +1887,13 @@ class Conversion:
             x = self.in_order(x, dims)
         return x.viewed(dims)
 
-    def element_dims(self, x):
-        """Extents of a layer that reads x by element: those of torch, if the edge allows them."""
-        if x.kind != 'layer' or x.layout or reads_as(x.written, x.dims):
-            return x.dims
-        return x.written
+    def element_dims(self, *values):
+        """Extents of a layer that reads tensors of one shape by element: those of torch, if the
+        edges allow them."""
+        for x in values:
+            if x.kind == 'layer' and not x.layout and not reads_as(x.written, x.dims):
+                return x.written
+        return values[0].dims
 
     def elementwise(self, call, name, x, fields, word=None):
         if x.layout and all(atom.key is not None for atom in flat(x.layout.axes)):
