@@ -11,6 +11,7 @@
 
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/layer_table.hpp>
+#include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/number_format.hpp>

@@ -1,10 +1,12 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <optional>
 #include <string>
 #include <vector>
 
 #include <gtest/gtest.h>
 
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/base/units.hpp>
 
 namespace layerbench::units {
@@ -63,6 +65,13 @@ TEST(duration, is_in_minutes_and_hours_above) {
                                     {3599.6, "1 h 00 min"},  {7500, "2 h 05 min"},
                                     {360000, "100 h 00 min"}};
   for (const sample& s : samples) EXPECT_EQ(duration(s.value), s.text) << s.value;
+}
+
+TEST(signed_percent, is_a_ratio_where_percents_are_many) {
+  const std::vector<sample> samples{
+      {0.021, "+2.1 %"}, {-0.5, "-50.0 %"}, {9.99, "+999.0 %"}, {10, "11x"}, {628.188, "629x"}};
+  for (const sample& s : samples) EXPECT_EQ(format::signed_percent(s.value), s.text);
+  EXPECT_EQ(format::signed_percent(std::nullopt), "");
 }
 
 }  // namespace base_units_test

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstdio>
 #include <memory>
 #include <regex>
@@ -234,6 +235,19 @@ TEST(Progress, IsALineEveryTenSecondsWithoutATerminal) {
     EXPECT_THAT(line, Not(HasSubstr("\x1b")));
   }
   EXPECT_THAT(progress_of(3, 100), SizeIs(2)) << "one per step at most";
+}
+
+TEST(Progress, HasTheTimeLeftBesideWhatIsNoStep) {
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
+  double now = 0;
+  progress shown(100, file.get(), [&] { return now; });
+  for (; now < 9; now += 0.5) shown.step("conv");
+  now = 10.2;  // 17 of 100 steps are done
+  shown.note("chain");
+  std::array<char, 80> line{};
+  std::rewind(file.get());
+  ASSERT_NE(std::fgets(line.data(), static_cast<int>(line.size()), file.get()), nullptr);
+  EXPECT_EQ(std::string(line.data()), "layerbench: [18/100] chain  49 s left\n");
 }
 
 }  // namespace run_console_test

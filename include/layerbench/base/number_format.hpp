@@ -62,8 +62,10 @@ inline constexpr int most_digits = 4;
   return fmt::format("{:.1f} %", 100 * share);
 }
 
+/// A difference relative to a whole: "+2.1 %", and from 1000 % on the ratio, "12x".
 [[nodiscard]] inline std::string signed_percent(std::optional<double> share) {
-  return share ? fmt::format("{:+.1f} %", *share * 100) : "";
+  if (!share) return "";
+  return *share < 10 ? fmt::format("{:+.1f} %", *share * 100) : fmt::format("{:.0f}x", *share + 1);
 }
 
 /// A coverage in percent, rounded down so that incomplete coverage never reads as 100 %.

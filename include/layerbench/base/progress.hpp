@@ -58,14 +58,12 @@ class progress {
   /// Announces the next step. The time left follows from the finished steps.
   void step(std::string_view what) {
     if (done_ == 0) first_ = now_();  // the time before the first step does not count
-    const std::size_t taken = done_++;
-    const bool known = taken > steps_ / 20 && taken > 3;
-    const auto steps_left = static_cast<double>(steps_ - std::min(taken, steps_));
-    show(what, known ? (now_() - first_) / static_cast<double>(taken) * steps_left : -1);
+    ++done_;
+    show(what);
   }
 
   /// Announces something that does not count as a step.
-  void note(std::string_view what) { show(what, -1); }
+  void note(std::string_view what) { show(what); }
 
   /// Says something that stays.
   void say(std::string_view what) {
@@ -80,15 +78,24 @@ class progress {
   }
 
  private:
-  void show(std::string_view what, double left) {
+  /// Seconds, negative if unknown.
+  [[nodiscard]] double left(double time) const {
+    const std::size_t finished = std::max<std::size_t>(done_, 1) - 1;
+    if (finished <= std::max<std::size_t>(steps_ / 20, 3)) return -1;
+    const auto steps_left = static_cast<double>(steps_ - std::min(finished, steps_));
+    return (time - first_) / static_cast<double>(finished) * steps_left;
+  }
+
+  void show(std::string_view what) {
     const double time = now_();
     const double pause = time - last_;
     const std::size_t steps = std::max(done_, steps_);
     if (rewrites_ && (pause >= 0.1 || done_ == steps_)) {
       // One less: a full line would wrap in some terminals.
-      fmt::print(out_, "\r\x1b[K{}", progress_line(done_, steps, what, left, columns() - 1));
+      fmt::print(out_, "\r\x1b[K{}", progress_line(done_, steps, what, left(time), columns() - 1));
     } else if (!rewrites_ && pause >= seconds_between_lines) {
-      fmt::print(out_, "layerbench: {}\n", progress_line(done_, steps, what, left, line_width));
+      fmt::print(out_, "layerbench: {}\n",
+                 progress_line(done_, steps, what, left(time), line_width));
     } else {
       return;
     }

@@ -211,9 +211,9 @@ class result_sink {
                                           !of.parameters.contains("fusion"));
     }
     for (const auto& [reason, rows] : failures) {
-      note(fmt::format(
-          "{}: {}{}", rows.front(), reason,
-          rows.size() == 1 ? "" : fmt::format(" (also {} more rows)", rows.size() - 1)));
+      note(
+          fmt::format("{}: {}{}", rows.front(), reason,
+                      rows.size() == 1 ? "" : fmt::format(" (and {} more rows)", rows.size() - 1)));
     }
     if (lacks_integers) {
       note(

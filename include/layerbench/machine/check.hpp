@@ -148,8 +148,8 @@ inline constexpr double little_load = 0.1;
     found.push_back(fmt::format("the host ({:.1f} % of the time)", 100 * seen->stolen));
   }
   if (slow_share && check_slowdown(slow_share).how != verdict::ok) {
-    found.push_back(fmt::format("whatever slows the cores, such as SMT ({:.0f} % of the time)",
-                                100 * *slow_share));
+    found.push_back(
+        fmt::format("cores slower than usual ({:.0f} % of the time)", 100 * *slow_share));
   }
   return fmt::format("{}", fmt::join(found, ", "));
 }

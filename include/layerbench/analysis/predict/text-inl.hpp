@@ -128,7 +128,7 @@ namespace detail {
   text += text_length_text(p);
   if (step.protocol_half_width) {
     text += fmt::format(
-        "  interval: from the rounds ({}) and the usual error of a sum of layers (+-{:.1f} %)\n",
+        "  interval: the rounds ({}) and the usual error of a sum of layers (+-{:.1f} %)\n",
         sampling_text(p), 100 * *step.protocol_half_width / step.layers);
   }
   if (p.engine) {
@@ -275,17 +275,17 @@ LAYERBENCH_INLINE std::string cases_text(std::span<const prediction> predictions
   for (std::size_t i = 0; i < cases.size(); ++i) {
     const prediction& p = *cases[i];
     // A partial time is only a lower bound of the step's, so it gives no throughput.
-    const bool whole = p.step && !p.partial();
+    const bool complete = p.step && !p.partial();
     std::vector<std::string> notes;
-    if (!whole) notes.push_back(format::coverage(p.coverage) + " of the calls were measured");
+    if (!complete) notes.push_back(format::coverage(p.coverage) + " of the calls were measured");
     if (p.much_disturbed()) notes.emplace_back("disturbed");
     std::vector<std::string>& row = t.rows.emplace_back(std::vector<std::string>{
-        names.own[i], whole ? format::rate(p.images_per_second()) : "",
-        !p.step ? "" : (whole ? "" : "> ") + format::milliseconds(p.step->seconds),
-        whole ? format::range(p.step->low(), p.step->high()) : "",
+        names.own[i], complete ? format::rate(p.images_per_second()) : "",
+        !p.step ? "" : (complete ? "" : "> ") + format::milliseconds(p.step->seconds),
+        complete ? format::range(p.step->low(), p.step->high()) : "",
         fmt::format("{}", fmt::join(notes, ", "))});
     if (!has_texts) continue;
-    row.insert(row.begin() + 1, whole && p.text ? format::rate(p.tokens_per_second()) : "");
+    row.insert(row.begin() + 1, complete && p.text ? format::rate(p.tokens_per_second()) : "");
   }
   return (names.shared.empty() ? "" : names.shared + ":\n") + text(t);
 }
