@@ -31,7 +31,7 @@ namespace layerbench::analysis {
 [[nodiscard]] inline std::vector<std::string> notes(const comparison& all) {
   std::vector<std::string> sentences = all.file_notes;
   if (!all.difference.forced.empty()) {
-    sentences.push_back(fmt::format("--force: old and new also differ in {}, so ratios mix causes",
+    sentences.push_back(fmt::format("forced: old and new also differ in {}, so ratios mix causes",
                                     fmt::join(all.difference.forced, " ")));
   }
   for (const auto& [side, share] :
@@ -100,7 +100,7 @@ namespace detail {
                        all.old_files.size());
   }
   if (how.dimension) {
-    out += fmt::format("compared: {}{}; fields that differ: {}\n", name(*how.dimension),
+    out += fmt::format("compared across {}{}; fields that differ: {}\n", name(*how.dimension),
                        how.inferred ? ", since the files differ in nothing else" : "",
                        how.fields.empty() ? "none" : fmt::format("{}", fmt::join(how.fields, " ")));
   }
