@@ -25,7 +25,7 @@ TEST(Markdown, HasTheSummaryTheLayersAndTheValidation) {
   const std::vector<result::results> files = golden();
   const report_data of = analysis::report_data_of(files);
   const std::string result = markdown(of);
-  EXPECT_THAT(result, StartsWith("## layerbench\n\n" + text(overview(of.predictions))));
+  EXPECT_THAT(result, StartsWith("## layerbench\n\n" + text(overview(of))));
   const std::string title = analysis::headline(of.predictions.at(0));
   EXPECT_THAT(result, AllOf(HasSubstr("\n### " + title + "\n\n- "),
                             HasSubstr(text(layers_table(of.predictions.at(0)))),
@@ -57,6 +57,10 @@ TEST(Markdown, EscapesWhatComesFromFiles) {
   const std::string result = markdown(analysis::report_data_of(files));
   EXPECT_THAT(result, AllOf(HasSubstr("a\\|b&lt;script>.json ## c"),
                             HasSubstr("\\*x\\*\\[y\\](z)\\`\\|"), Not(HasSubstr("<script>"))));
+}
+
+TEST(Markdown, KeepsItemsOfListsFromBecomingHeadings) {
+  EXPECT_EQ(detail::to_markdown(std::vector<std::string>{"# a", "b # c"}), "- \\# a\n- b # c\n\n");
 }
 
 }  // namespace report_markdown_test

@@ -69,10 +69,10 @@ class RooflineChart : public ::testing::Test {
   }
 };
 
-TEST_F(RooflineChart, HasADotForEachLayer) {
+TEST_F(RooflineChart, HasADotForEachLayerAtBothWidths) {
   ASSERT_TRUE(first_.limits);
   const std::string chart = drawn(first_);
-  EXPECT_THAT(matches(chart, "<circle [^>]*cx=\"([0-9.]+)\""), SizeIs(first_.layers.size()));
+  EXPECT_THAT(matches(chart, "<circle [^>]*cx=\"([0-9.]+)\""), SizeIs(2 * first_.layers.size()));
   for (const analysis::layer_time& layer : first_.layers) {
     EXPECT_THAT(
         matches(chart, "<circle [^>]*><title>([^<]*)</title>"),
@@ -80,7 +80,7 @@ TEST_F(RooflineChart, HasADotForEachLayer) {
   }
   first_.layers.front().flops = 0;
   EXPECT_THAT(matches(drawn(first_), "<circle [^>]*cx=\"([0-9.]+)\""),
-              SizeIs(first_.layers.size() - 1));
+              SizeIs(2 * (first_.layers.size() - 1)));
   const strings description = matches(drawn(first_), "<figcaption>([^<]*)</figcaption>");
   ASSERT_THAT(description, SizeIs(1));
   EXPECT_THAT(description[0], testing::mentions("1", std::to_string(first_.layers.size())))
@@ -97,8 +97,8 @@ TEST_F(RooflineChart, PlacesALayerAtThePeakOnTheLineOfThePeak) {
   layer.flops = 100e9 * layer.seconds;
   first_.layers.resize(1);
   const std::string chart = drawn(first_);
-  const strings line = matches(chart, "class=\"trend\" d=\"M[0-9.]+ ([0-9.]+)H");
-  ASSERT_THAT(line, SizeIs(1));
+  const strings line = matches(chart, "class=\"trend\" d=\"M[0-9.]+ ([0-9.]+)L[0-9.]+ \\1\"");
+  ASSERT_THAT(line, SizeIs(2)) << "one per width";
   EXPECT_EQ(matches(chart, "<circle [^>]*cy=\"([0-9.]+)\""), line);
 }
 
@@ -112,8 +112,8 @@ TEST_F(RooflineChart, IsNotDrawnWithoutPeaks) {
 TEST_F(RooflineChart, IsOnThePageWithItsTables) {
   EXPECT_THAT(page(of_), HasSubstr(drawn(first_)));
   const json::value all = testing::read_page(page(of_));
-  EXPECT_EQ(testing::rows(all, "case1", 2), analysis::bandwidths(*first_.limits).rows);
-  EXPECT_EQ(testing::rows(all, "case1", 3), analysis::worth_optimising_table(first_).rows);
+  EXPECT_EQ(testing::rows(all, "case1", 2), analysis::worth_optimising_table(first_).rows);
+  EXPECT_EQ(testing::rows(all, "case1", 3), analysis::bandwidths(*first_.limits).rows);
   EXPECT_THAT(markdown(of_), HasSubstr(text(analysis::worth_optimising_table(first_))));
 }
 

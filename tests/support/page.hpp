@@ -19,10 +19,13 @@ using strings = std::vector<std::string>;
 
 /// A Python program that parses a page as XML and prints its contents as JSON.
 inline constexpr auto page_reader = R"(
-import json, sys
+import json, re, sys
 from xml.etree import ElementTree
 page = ElementTree.parse(sys.argv[1]).getroot()
 text = lambda of: ''.join(of.itertext())
+def broken(of):  # its text with blanks where a browser may break it
+    inner = (of.text or '') + ''.join(broken(each) + (each.tail or '') for each in of)
+    return ' ' + inner if of.tag == 'wbr' else inner
 sections = {id(part): section.get('id') for section in page.iter('section')
             for part in section.iter() if part.tag in ('table', 'svg')}
 print(json.dumps({
@@ -36,6 +39,15 @@ print(json.dumps({
     'captions': [text(each.find('caption')) for each in page.iter('table')],
     'tables': [[sections[id(each)], [[text(cell) for cell in row] for row in each.iter('tr')]]
                for each in page.iter('table')],
+    'shapes': [{'class': each.get('class'), 'titles': [text(cell) for cell in each.iter('th')
+                                                       if cell.get('scope') == 'col'],
+                'labels': [[cell.get('data-label') for cell in row if cell.tag == 'td']
+                           for row in each.find('tbody')],
+                'parts': [part for row in each.iter('tr') for cell in row
+                          for part in re.split('[ \n-]', broken(cell))]}
+               for each in page.iter('table')],
+    'charts': sorted({each.get('class', '') for each in page.iter('svg')
+                      if each.get('role') == 'img'}),
     'scopes': sorted({each.get('scope', 'none') for each in page.iter('th')}),
     'drawings': [[sections[id(each)], [text(label) for label in each.iter('text')]]
                  for each in page.iter('svg') if each.get('role') == 'img'],

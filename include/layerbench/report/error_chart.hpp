@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -35,7 +37,8 @@ namespace detail {
 
 /// Vertical lines at round errors, with their numbers below.
 [[nodiscard]] inline markup error_axis(const scale& x, double bottom) {
-  constexpr int most = 4;  // lines on each side of 0
+  constexpr double room = 56;                                                 // for a number
+  const double most = std::max(1.0, std::floor((x.to - x.from) / 2 / room));  // on each side of 0
   double step = 0.01;
   for (int i = 0; x.high / step > most; ++i) step *= i % 3 == 1 ? 2.5 : 2;
   markup drawn;
@@ -49,42 +52,70 @@ namespace detail {
   return drawn;
 }
 
-[[nodiscard]] inline markup error_row(const analysis::validated& of, const scale& x, double top) {
-  const double base = top + 16;
-  const double middle = top + 30;
-  const auto naive = of.naive_error();
-  std::string errors = format::signed_percent(of.error());
-  if (naive) errors += fmt::format(" (naive {})", format::signed_percent(naive));
-  if (of.disturbed()) errors += ", disturbed";
-  markup drawn = label(x.from, base, shortened(analysis::headline(of.predicted), 56));
-  drawn += label(x.to, base, errors, "end");
+/// "+18.0 % (naive -12.0 %), disturbed"
+[[nodiscard]] inline std::string error_text(const analysis::validated& of) {
+  std::string text = format::signed_percent(of.error());
+  if (const auto naive = of.naive_error()) {
+    text += fmt::format(" (naive {})", format::signed_percent(naive));
+  }
+  return of.disturbed() ? text + ", disturbed" : text;
+}
+
+/// The errors of a case, with their points on one line.
+[[nodiscard]] inline markup error_points(const analysis::validated& of, const scale& x, double y) {
   const auto [low, high] = error_interval(of);
-  drawn += whisker(x(low), x(high), middle);
-  if (naive) drawn += dot(x(*naive), middle, 6, "naive");
-  return drawn + dot(x(of.error()), middle, 4, "predicted");
+  markup drawn = whisker(x(low), x(high), y);
+  if (const auto naive = of.naive_error()) drawn += dot(x(*naive), y, 6, "naive");
+  return drawn + dot(x(of.error()), y, 4, "predicted");
+}
+
+/// The names of the cases; all without what they share.
+[[nodiscard]] inline std::vector<std::string> error_names(const analysis::validation& all) {
+  std::vector<const analysis::prediction*> cases;
+  for (const analysis::validated& entry : all.cases) cases.push_back(&entry.predicted);
+  return analysis::headlines_of(cases).own;
+}
+
+/// The chart at one width. A case has lines of text above its points: its name and its errors,
+/// side by side if there is room in all cases.
+[[nodiscard]] inline drawing draw_errors(const analysis::validation& all, double width) {
+  constexpr double margin = 24;
+  constexpr double line = 16;
+  constexpr double gap = 12;
+  constexpr double good = 0.02;
+  const std::vector<std::string> names = error_names(all);
+  bool side_by_side = true;
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double both = label_width(names[i]) + gap + label_width(error_text(all.cases[i]));
+    side_by_side = side_by_side && both <= width - 2 * margin;
+  }
+  const auto most = static_cast<std::size_t>((width - margin) / label_size::character) - 1;
+  const double reach = 1.02 * largest_error(all);
+  const scale x{-reach, reach, margin, width - margin};
+  const double text = side_by_side ? line : 2 * line;
+  const double row = text + 28;
+  const double bottom = row * static_cast<double>(names.size()) + 8;
+  markup drawn = rectangle({x(-good), 0, x(good) - x(-good), bottom}, "band");
+  drawn += error_axis(x, bottom);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const double top = row * static_cast<double>(i);
+    const std::string errors = error_text(all.cases[i]);
+    drawn += label(margin, top + line, shortened(names[i], most));
+    drawn += side_by_side ? label(x.to, top + line, errors, "end")
+                          : label(margin, top + 2 * line, errors);
+    drawn += error_points(all.cases[i], x, top + text + 14);
+  }
+  return {bottom + 24, drawn};
 }
 
 }  // namespace detail
 
 /// One row per case: the signed error with its interval, and the error of the naive hot sum.
 [[nodiscard]] inline markup error_chart(const analysis::validation& all) {
-  constexpr double row = 44;
-  constexpr double margin = 24;
-  constexpr double good = 0.02;
-  const double reach = 1.02 * detail::largest_error(all);
-  const scale x{-reach, reach, margin, drawing_width - margin};
-  const double bottom = row * static_cast<double>(all.cases.size()) + 8;
-  markup drawn = rectangle({x(-good), 0, x(good) - x(-good), bottom}, "band");
-  drawn += detail::error_axis(x, bottom);
-  double top = 0;
-  for (const analysis::validated& entry : all.cases) {
-    drawn += detail::error_row(entry, x, top);
-    top += row;
-  }
-  return figure(bottom + 24, "Errors of the predictions, as in the table below",
+  return figure("Errors of the predictions, as in the table below",
                 "Filled dots: error of the prediction, with its interval; hollow dots: error of "
                 "the naive hot sum; shaded: within +-2 % of the measured step",
-                drawn);
+                [&](double width) { return detail::draw_errors(all, width); });
 }
 
 }  // namespace layerbench::report::svg

@@ -49,7 +49,12 @@ namespace detail {
 
 [[nodiscard]] inline std::string to_markdown(const std::vector<std::string>& texts) {
   std::string result;
-  for (const std::string& text : texts) result += "- " + plain(text) + '\n';
+  for (const std::string& text : texts) {
+    // A list's item may be a heading, a quotation or a list itself.
+    const bool is_markup =
+        !text.empty() && std::string_view("#>+-=~").find(text.front()) != std::string_view::npos;
+    result += std::string("- ") + (is_markup ? "\\" : "") + plain(text) + '\n';
+  }
   return texts.empty() ? result : result + '\n';
 }
 
@@ -74,8 +79,9 @@ namespace detail {
 [[nodiscard]] inline std::string markdown(const report_data& of) {
   using detail::heading;
   using detail::to_markdown;
-  std::string result = heading(2, "layerbench") + to_markdown(overview(of.predictions)) +
-                       to_markdown(detail::lines(text(of.contentions))) + to_markdown(warnings(of));
+  std::string result = heading(2, "layerbench") + to_markdown(overview(of)) +
+                       to_markdown(facts(of)) + to_markdown(detail::lines(text(of.contentions))) +
+                       to_markdown(warnings(of));
   for (const analysis::prediction& p : of.predictions) {
     result += heading(3, case_title(of, p)) + to_markdown(detail::lines(remarks(p)));
     if (!p.layers.empty()) result += to_markdown(layers_table(p));

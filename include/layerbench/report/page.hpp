@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -40,12 +41,15 @@ namespace detail {
 
 [[nodiscard]] inline std::string case_id(std::size_t i) { return fmt::format("case{}", i + 1); }
 
+/// Machine, libraries and date; predicted and measured steps; reservations.
 [[nodiscard]] inline markup summary_section(const report_data& of) {
-  std::vector<markup> heads;
-  for (const analysis::prediction& p : of.predictions) {
-    heads.push_back(link(case_id(heads.size()), p.configuration.model));
+  markup_table t = to_markup(overview(of));
+  for (std::size_t i = 0; i < t.rows.size(); ++i) {
+    t.rows[i].front() = element("a", t.rows[i].front(), {{"href", "#" + case_id(i)}});
   }
-  markup inner = to_html(overview(of.predictions), "Time of a step, and images/s", heads);
+  markup inner =
+      element("div", to_html(facts(of)), {{"class", "facts"}}) +
+      element("div", to_html(t, "Predicted and measured steps"), {{"class", "headline"}});
   if (!of.contentions.empty()) inner += to_html(lines(text(of.contentions)));
   if (const std::vector<std::string> sentences = warnings(of); !sentences.empty()) {
     inner += element("div", element("h3", escaped("Warnings")) + to_html(sentences),
@@ -54,31 +58,65 @@ namespace detail {
   return section("summary", "Summary", inner);
 }
 
-/// The legend of a case's bars, as a table.
+/// The legend of a case's bar, as a table.
 [[nodiscard]] inline markup ops_table(const analysis::prediction& p, const svg::palette& ops) {
-  table t{{{"op"}, {"share", align::right}, {"ms per step", align::right}}, {}};
-  std::vector<markup> heads;
+  markup_table t{{{"op"}, {"share", align::right}, {"ms per step", align::right}}, {}};
   for (const auto& [op, share] : analysis::shares_by_op(p)) {
-    heads.push_back(ops.swatch(op) + escaped(op));
-    t.rows.push_back(
-        {op, format::percent(share), format::milliseconds(analysis::seconds_of_op(p, op))});
+    t.rows.push_back({ops.swatch(op) + breakable(op), escaped(format::percent(share)),
+                      escaped(format::milliseconds(analysis::seconds_of_op(p, op)))});
   }
-  return to_html(t, "The step by kind of op", heads);
+  return to_html(t, "The step by kind of op");
+}
+
+/// The table of layers, with a sample of each op's fill and a bar for each share.
+[[nodiscard]] inline markup layers_section(const analysis::prediction& p, std::size_t most,
+                                           const svg::palette& ops) {
+  const table plain = layers_table(p, most);
+  const std::vector<analysis::layer_time> layers = analysis::heaviest_first(p);
+  const auto share = std::ranges::find(plain.columns, "share", &column::title);
+  const auto column_of_share = static_cast<std::size_t>(share - plain.columns.begin());
+  constexpr std::size_t column_of_op = 1;
+  markup_table t = to_markup(plain);
+  for (std::size_t i = 0; i < std::min(most, layers.size()); ++i) {
+    const std::string& op = layers[i].op;
+    std::vector<markup>& cells = t.rows[i];
+    cells[column_of_op] = ops.swatch(op) + cells[column_of_op];
+    cells[column_of_share] =
+        ops.cell_bar(op, layers[i].share / layers.front().share) + cells[column_of_share];
+  }
+  return to_html(t, "Layers with most of the step's time");
+}
+
+/// The remarks on a case that its tables do not have: neither the shares of ops nor, in each case
+/// again, that bottlenecks are not known.
+[[nodiscard]] inline std::vector<std::string> case_remarks(const analysis::prediction& p) {
+  std::vector<std::string> all = lines(remarks(p));
+  std::vector<std::string> elsewhere;
+  if (const std::vector<std::string> shares = lines(analysis::breakdown_text(p)); !shares.empty())
+    elsewhere.push_back(shares.back());
+  if (!p.limits) {
+    for (std::string& line : lines(analysis::limits_text(p))) elsewhere.push_back(std::move(line));
+  }
+  std::erase_if(all, [&](const std::string& line) {
+    return std::ranges::find(elsewhere, line) != elsewhere.end();
+  });
+  return all;
 }
 
 [[nodiscard]] inline markup case_section(const analysis::prediction& p, const std::string& title,
                                          const std::string& id, const svg::palette& ops) {
   constexpr std::size_t most = 10;
-  markup inner = element("h3", escaped(title)) + to_html(lines(remarks(p)));
+  markup inner = element("h3", escaped(title)) + to_html(case_remarks(p));
   if (!p.layers.empty()) {
-    inner += svg::share_bar(p, ops) + ops_table(p, ops) + svg::layer_bars(p, most, ops) +
-             to_html(layers_table(p, most), "Layers with most of the step's time");
+    inner += svg::share_bar(p, ops) + ops_table(p, ops) + layers_section(p, most, ops);
   }
   if (p.limits) {
     inner += svg::roofline_chart(p, ops) +
-             to_html(analysis::bandwidths(*p.limits), "What the machine attains: bandwidths") +
-             to_html(analysis::worth_optimising_table(p, most),
-                     "Layers with most time above their peak");
+             element("div",
+                     to_html(analysis::worth_optimising_table(p, most),
+                             "Layers with most time above their peak"),
+                     {{"class", "numbered"}}) +
+             to_html(analysis::bandwidths(*p.limits), "What the machine attains: bandwidths");
   }
   return element("section", inner, {{"id", id}}) + markup{"\n"};
 }
@@ -141,14 +179,13 @@ namespace detail {
   return section("reading", "How to read this", to_html(reading(of)));
 }
 
-/// "resnet50, vgg16": each model once.
+/// "resnet50, vgg16": each model once, on one line.
 [[nodiscard]] inline std::string models(const report_data& of) {
   std::vector<std::string> names;
-  for (const analysis::prediction& p : of.predictions) {
-    if (std::ranges::find(names, p.configuration.model) == names.end())
-      names.push_back(p.configuration.model);
-  }
-  return fmt::format("{}", fmt::join(names, ", "));
+  for (const analysis::prediction& p : of.predictions) names.push_back(p.configuration.model);
+  std::string text = listed(names);
+  std::ranges::replace(text, '\n', ' ');
+  return text;
 }
 
 [[nodiscard]] inline markup navigation(const report_data& of) {
@@ -180,13 +217,13 @@ namespace detail {
 [[nodiscard]] inline std::string page(const report_data& of) {
   const svg::palette ops(of.predictions);
   const std::string title = "layerbench: " + detail::models(of);
-  markup parts = detail::summary_section(of) + detail::cases_section(of, ops);
+  markup parts =
+      detail::summary_section(of) + detail::navigation(of) + detail::cases_section(of, ops);
   if (of.has_validation()) parts += detail::validation_section(of.validation);
   if (of.has_comparison()) parts += detail::comparison_section(of);
   if (!of.history.empty()) parts += detail::history_section(of.history);
   parts += detail::conditions_section(of) + detail::reading_section(of);
-  const markup body = ops.definitions() + element("h1", escaped(title)) + detail::navigation(of) +
-                      element("main", parts) +
+  const markup body = ops.definitions() + element("h1", breakable(title)) + element("main", parts) +
                       element("footer", element("p", escaped("layerbench " LAYERBENCH_VERSION)));
   return "<!DOCTYPE html>\n" +
          element("html", detail::head(title) + element("body", body), {{"lang", "en"}}).html + '\n';

@@ -4,8 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
-#include <functional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,13 +16,11 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/predict/breakdown.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>
+#include <layerbench/report/label_layout.hpp>
 
-/// Elements of charts. Lengths are in units of a drawing that is `drawing_width` wide.
+/// Elements of charts. Lengths are in CSS pixels as long as a drawing is not scaled.
 namespace layerbench::report::svg {
-
-inline constexpr double drawing_width = 640;
 
 [[nodiscard]] inline std::string length(double value) { return fmt::format("{:.1f}", value); }
 
@@ -35,13 +34,13 @@ struct scale {
   [[nodiscard]] double operator()(double value) const {
     return from + (to - from) * (value - low) / (high - low);
   }
-};
 
-struct box {
-  double x;
-  double y;
-  double width;
-  double height;
+  /// The same positions for more values: those between `low` and `high` are `inset` away from both
+  /// ends.
+  [[nodiscard]] scale padded(double inset) const {
+    const double more = (high - low) * inset / (std::abs(to - from) - 2 * inset);
+    return {low - more, high + more, from, to};
+  }
 };
 
 [[nodiscard]] inline markup rectangle(const box& at, const std::string& style,
@@ -85,30 +84,66 @@ struct box {
                  {{"class", style}, {"x", length(x)}, {"y", length(y)}, {"text-anchor", anchor}});
 }
 
-/// The approximate width of a text; it cannot be exact without the font.
-[[nodiscard]] inline double label_width(std::string_view text) {
-  return 6.6 * static_cast<double>(display_width(text));
+/// The text at the place that a layout has found.
+[[nodiscard]] inline markup label(const point& start, std::string_view text) {
+  return label(start.x, start.y, text);
 }
 
-/// A drawing with an optional caption; `title` is its description for screen readers.
-[[nodiscard]] inline markup figure(double height, const std::string& title,
-                                   const std::string& caption, const markup& inner) {
-  const markup drawing = element(
-      "svg", element("title", escaped(title)) + inner,
-      {{"role", "img"}, {"viewBox", fmt::format("0 0 {} {}", drawing_width, length(height))}});
-  markup content = wide(drawing, title);
+[[nodiscard]] inline markup line(const segment& of, const std::string& style) {
+  return path(fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", of.from.x, of.from.y, of.to.x, of.to.y),
+              style);
+}
+
+/// A chart at one width.
+struct drawing {
+  double height;
+  markup inner;
+};
+
+/// A chart at two widths, of which the style sheet shows the one that fits the screen: text keeps
+/// its size, and labels their places. `draw(width)` returns a drawing. `title` is the description
+/// for screen readers.
+template <class Draw>
+[[nodiscard]] markup figure(const std::string& title, const std::string& caption, Draw&& draw) {
+  constexpr double broad = 640;
+  constexpr double narrow = 352;  // a screen of 400 without margins
+  markup content;
+  for (const double width : {broad, narrow}) {
+    const drawing of = draw(width);
+    content += element("svg", element("title", escaped(title)) + of.inner,
+                       {{"class", width == broad ? "broad" : "narrow"},
+                        {"role", "img"},
+                        {"viewBox", fmt::format("0 0 {} {}", width, length(of.height))}});
+  }
   if (!caption.empty()) content += element("figcaption", escaped(caption));
   return element("figure", content);
 }
 
-/// A colour and a hatching for each op, the same in all charts of a page.
+/// A bar as wide as its container, divided into shares.
+[[nodiscard]] inline markup bar(const std::string& title,
+                                const std::vector<std::pair<std::string, double>>& fills) {
+  markup parts = element("title", escaped(title));
+  double done = 0;
+  for (const auto& [fill, share] : fills) {
+    parts += element("rect", {},
+                     {{"class", "bar"},
+                      {"x", fmt::format("{:.2f}%", 100 * done)},
+                      {"width", fmt::format("{:.2f}%", 100 * share)},
+                      {"height", "100%"},
+                      {"fill", fill}});
+    done += share;
+  }
+  return element("figure", element("svg", parts, {{"class", "shares"}, {"role", "img"}}));
+}
+
+/// A colour and a hatching for each op, the same on all pages.
 class palette {
  public:
-  /// The ops of these predictions, those with most time first.
+  /// The ops of these predictions.
   explicit palette(std::span<const analysis::prediction> all) : ops_(analysis::ops_by_share(all)) {}
 
   [[nodiscard]] std::string fill(const std::string& op) const {
-    return fmt::format("url(#kind{})", std::ranges::find(ops_, op) - ops_.begin());
+    return fmt::format("url(#kind{})", kind(op));
   }
 
   /// The sample shown beside an op's name.
@@ -117,15 +152,41 @@ class palette {
                    {{"class", "swatch"}, {"viewBox", "0 0 26 14"}, {"aria-hidden", "true"}});
   }
 
+  /// A bar in a table's cell, as long as `share` of the cell's room for it.
+  [[nodiscard]] markup cell_bar(const std::string& op, double share) const {
+    const double room = 62;
+    return element("svg", rectangle({1, 1, std::max(1.0, room * share), 12}, "bar", fill(op)),
+                   {{"class", "cell-bar"}, {"viewBox", "0 0 64 14"}, {"aria-hidden", "true"}});
+  }
+
   /// The patterns that the fills refer to; a page contains them once.
   [[nodiscard]] markup definitions() const {
+    std::set<std::size_t> kinds;
+    for (const std::string& op : ops_) kinds.insert(kind(op));
     markup patterns;
-    for (std::size_t i = 0; i < ops_.size(); ++i) patterns += pattern(i);
+    for (const std::size_t i : kinds) patterns += pattern(i);
     return element("svg", element("defs", patterns),
                    {{"class", "hidden"}, {"aria-hidden", "true"}});
   }
 
  private:
+  /// The number of an op's pattern, by its name alone. The eight that take most time in common
+  /// models have colours of their own.
+  [[nodiscard]] static std::size_t kind(std::string_view op) {
+    constexpr std::array<std::string_view, 28> known{
+        "conv",      "gemm",      "batchnorm",     "activation", "pool",    "add",
+        "attention", "layernorm", "concat",        "multiply",   "softmax", "rnn",
+        "embedding", "deconv",    "lrn",           "update",     "dropout", "reorder",
+        "pad",       "slice",     "transpose",     "append",     "rotary",  "quantize",
+        "stream",    "allreduce", "cross_entropy", "collective"};
+    const auto found = std::ranges::find(known, op);
+    if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
+    constexpr std::size_t others = colours.size() * hatchings.size() - known.size();
+    std::size_t hash = 0;
+    for (const char c : op) hash = 31 * hash + static_cast<unsigned char>(c);
+    return known.size() + hash % others;
+  }
+
   /// The colours of Okabe and Ito (Color Universal Design, 2008), which colour-blind readers can
   /// tell apart. Grey replaces black, which is invisible on a dark page.
   static constexpr std::array<std::string_view, 8> colours{

@@ -3,10 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -25,37 +28,6 @@ namespace layerbench::report {
 
 using analysis::report_data;
 
-/// How to read a report, one sentence each.
-[[nodiscard]] inline std::vector<std::string> reading(const report_data& of) {
-  std::vector<std::string> sentences{
-      "A step is what a model runs for one batch: its time is the sum of its layers' times, each "
-      "timed alone and counted as often as the step runs it, and images/s is the batch divided by "
-      "it.",
-      "With cache:model each layer found its operands as cached as they are in the model: weights "
-      "as cold as a whole step leaves them, sources just written; the naive hot sum is of layers "
-      "that ran again and again on the same operands, and so a lower bound.",
-      "\"Between\" is how sure the rounds of measuring make a time (95 %; with fewer than five "
-      "rounds the least and the largest), for a sum of cache:model timings widened by how far such "
-      "sums are from steps that ran as a whole.",
-      "Where something else used the processors a case is marked disturbed, and where layers were "
-      "not measured partial or refused: measure those again before you conclude anything."};
-  if (of.has_peaks()) {
-    sentences.emplace_back(
-        "Each layer has three lower bounds on this machine (bench_peak): compute, memory traffic "
-        "and "
-        "call overhead. The largest is its bottleneck. A layer may be above 100 %: some algorithms "
-        "do fewer operations than are counted.");
-  }
-  if (!of.comparisons.empty()) {
-    sentences.emplace_back(
-        "Comparisons are of all rows of the files, whichever cases the report is of. A ratio is "
-        "new "
-        "time by old time; same means that its interval lies inside the margin; faster and slower "
-        "that it is surely not 1, all layers or models that are compared considered.");
-  }
-  return sentences;
-}
-
 namespace detail {
 
 /// The lines of `text` that are not empty, without leading blanks.
@@ -69,13 +41,13 @@ namespace detail {
 }
 
 /// The remarks on a case that fit into a table's cell.
-[[nodiscard]] inline std::string short_remarks(const analysis::prediction& p) {
+[[nodiscard]] inline std::string short_remarks(const analysis::prediction& p, bool disturbed) {
   std::vector<std::string> remarks;
-  for (const auto& [name, value] : p.configuration.parameters) {
-    if (name != "phase" && name != "threads") remarks.push_back(fmt::format("{} {}", name, value));
+  if (p.partial()) {
+    remarks.push_back(fmt::format("PARTIAL, coverage {}", format::coverage(p.coverage)));
   }
-  if (p.partial()) remarks.emplace_back("PARTIAL");
-  if (p.much_disturbed()) remarks.push_back(fmt::format("disturbed {:.0f} %", 100 * p.disturbed));
+  if (p.cache == "hot") remarks.push_back(p.method);
+  if (disturbed) remarks.emplace_back("disturbed");
   if (p.interrupted) remarks.emplace_back("interrupted");
   if (p.step && p.step->kind != analysis::interval_method::bootstrap)
     remarks.emplace_back("few rounds");
@@ -105,28 +77,117 @@ inline void insert_column(table& to, std::size_t position, const column& title,
   return verdict == "fit" || verdict == "not checked" ? verdict : "not fit: " + verdict;
 }
 
+/// `values` without repetitions; of many the first ones and how many others there are.
+[[nodiscard]] inline std::string listed(const std::vector<std::string>& values) {
+  constexpr std::size_t most = 4;
+  std::vector<std::string> distinct;
+  for (const std::string& value : values) {
+    if (!value.empty() && std::ranges::find(distinct, value) == distinct.end())
+      distinct.push_back(value);
+  }
+  const std::size_t more = distinct.size() - std::min(most, distinct.size());
+  distinct.resize(distinct.size() - more);
+  return fmt::format("{}{}", fmt::join(distinct, ", "),
+                     more > 0 ? fmt::format(" and {} more", more) : "");
+}
+
+/// The first and the last day of the files.
+[[nodiscard]] inline std::string days(std::span<const result::results> files) {
+  constexpr std::size_t day = 10;  // characters
+  std::vector<std::string> all;
+  for (const result::results& file : files) {
+    if (const auto date = file.context_value("date")) all.push_back(date->substr(0, day));
+  }
+  if (all.empty()) return "not said";
+  const auto [first, last] = std::ranges::minmax(all);
+  return first == last ? first : fmt::format("{} to {}", first, last);
+}
+
+/// "onednn 3.2.0": the backends of the predictions, with their versions.
+[[nodiscard]] inline std::string libraries(const report_data& of) {
+  std::vector<std::string> all;
+  for (const analysis::prediction& p : of.predictions) {
+    const std::string& backend = p.configuration.backend;
+    for (const result::results& file : of.files) {
+      if (std::ranges::find(p.files, file.file) == p.files.end()) continue;
+      const auto version = file.context_value(backend + "_version");
+      all.push_back(version ? fmt::format("{} {}", backend, *version) : backend);
+    }
+  }
+  return listed(all);
+}
+
+/// The validation of a prediction; null if there is none.
+[[nodiscard]] inline const analysis::validated* validation_of(const report_data& of,
+                                                              const analysis::prediction& p) {
+  const auto found = std::ranges::find_if(of.validation.cases, [&](const auto& entry) {
+    return entry.predicted.configuration == p.configuration && entry.predicted.files == p.files;
+  });
+  return found == of.validation.cases.end() ? nullptr : &*found;
+}
+
+/// The titles of the cases without what all of them share, and what that is.
+[[nodiscard]] inline analysis::headlines case_names(const report_data& of) {
+  std::vector<const analysis::prediction*> cases;
+  for (const analysis::prediction& p : of.predictions) cases.push_back(&p);
+  return analysis::headlines_of(cases);
+}
+
 }  // namespace detail
 
-/// The summary of all predictions with their intervals, naive hot sums and remarks.
-[[nodiscard]] inline table overview(std::span<const analysis::prediction> predictions) {
-  constexpr std::size_t behind_time = 8;
-  constexpr std::size_t behind_coverage = 11;  // counting the two inserted before
-  std::vector<std::string> between;
-  std::vector<std::string> naive;
-  std::vector<std::string> remarks;
-  std::vector<std::string> files;
-  for (const analysis::prediction& p : predictions) {
-    between.push_back(p.step ? format::range(p.step->low(), p.step->high(), p.digits()) : "");
-    naive.push_back(p.hot_sum_seconds ? format::milliseconds(*p.hot_sum_seconds) : "");
-    remarks.push_back(detail::short_remarks(p));
-    files.push_back(fmt::format("{}", fmt::join(p.files, ", ")));
+/// What the cases have in common, one fact each: machine, libraries, date, conditions.
+[[nodiscard]] inline std::vector<std::string> facts(const report_data& of) {
+  std::vector<std::string> devices;
+  std::vector<std::string> versions;
+  for (const result::results& file : of.files) {
+    devices.push_back(file.device());
+    if (const auto version = file.context_value("layerbench_version"))
+      versions.push_back("layerbench " + *version);
   }
-  table t = analysis::summary(predictions);
-  detail::insert_column(t, behind_time, {"between", align::right}, between);
-  detail::insert_column(t, behind_time + 1, {"naive ms", align::right}, naive);
-  detail::insert_column(t, behind_coverage, {"note"}, remarks);
-  if (detail::several_sources(predictions)) {
-    detail::insert_column(t, t.columns.size(), {"files"}, files);
+  const std::string by = detail::listed(versions);
+  std::vector<std::string> all{
+      "machine: " + detail::listed(devices), "library: " + detail::libraries(of),
+      "measured: " + detail::days(of.files) + (by.empty() ? "" : ", by " + by)};
+  const std::string shared = detail::case_names(of).shared;
+  if (!shared.empty()) all.push_back("conditions: " + shared);
+  return all;
+}
+
+/// The predicted and the measured step of each case. Prediction, measured step and error of a row
+/// are of the same rounds.
+[[nodiscard]] inline table overview(const report_data& of) {
+  using enum align;
+  const auto has_text = [](const analysis::prediction& p) { return p.text.has_value(); };
+  const bool has_texts = std::ranges::any_of(of.predictions, has_text);
+  table t{{{"case"},
+           {"predicted ms per step", right},
+           {"between", right},
+           {"measured ms", right},
+           {"error", right},
+           {"images/s", right}},
+          {}};
+  if (has_texts) t.columns.push_back({"tokens/s", right});
+  t.columns.push_back({"note"});
+  const bool has_files = detail::several_sources(of.predictions);
+  if (has_files) t.columns.push_back({"files"});
+  const analysis::headlines names = detail::case_names(of);
+  for (std::size_t i = 0; i < of.predictions.size(); ++i) {
+    const analysis::validated* const validated = detail::validation_of(of, of.predictions[i]);
+    const analysis::prediction& p = validated != nullptr ? validated->predicted : of.predictions[i];
+    const bool disturbed = validated != nullptr ? validated->disturbed() : p.much_disturbed();
+    const auto rate = [&](std::optional<double> of_case) {
+      return p.partial() ? "partial" : format::rate(of_case, p.digits());
+    };
+    std::vector<std::string>& row = t.rows.emplace_back(std::vector{
+        names.own[i],
+        !p.step ? "refused" : (p.partial() ? "> " : "") + format::milliseconds(p.step->seconds),
+        p.step ? format::range(p.step->low(), p.step->high()) : "",
+        validated != nullptr ? format::milliseconds(validated->measured.seconds) : "",
+        validated != nullptr ? format::signed_percent(validated->error()) : "",
+        rate(p.images_per_second())});
+    if (has_texts) row.push_back(p.text ? rate(p.tokens_per_second()) : "");
+    row.push_back(detail::short_remarks(of.predictions[i], disturbed));
+    if (has_files) row.push_back(fmt::format("{}", fmt::join(p.files, ", ")));
   }
   return t;
 }
@@ -188,21 +249,93 @@ inline void insert_column(table& to, std::size_t position, const column& title,
 
 /// One row per file: its date, device and machine conditions.
 [[nodiscard]] inline table files_table(std::span<const result::results> files) {
-  table t{{{"file"}, {"date"}, {"device"}, {"threads"}, {"layerbench"}, {"machine"}, {"run"}}, {}};
+  table t{{{"file"}, {"date"}, {"device"}, {"layerbench"}, {"machine"}, {"run"}}, {}};
   for (const result::results& file : files) {
     t.rows.push_back({file.file, file.context_value("date").value_or("not said"), file.device(),
-                      file.context_value("threads").value_or(""),
                       file.context_value("layerbench_version").value_or(""),
                       detail::machine_check(file), file.interrupted() ? "interrupted" : "whole"});
   }
   return t;
 }
 
-/// The context of `file`, one row per field.
+/// The context of `file`, one row per field. How Google Benchmark's library was built is left out:
+/// "debug" would alarm, but no timing depends on it.
 [[nodiscard]] inline table context_table(const result::results& file) {
   table t{{{"field"}, {"value"}}, {}};
-  for (const auto& [name, value] : file.context) t.rows.push_back({name, value});
+  for (const auto& [name, value] : file.context) {
+    if (name != "library_build_type") t.rows.push_back({name, value});
+  }
   return t;
+}
+
+/// What the facts of a machine check mean that are bad in any of the files, one sentence each.
+[[nodiscard]] inline std::vector<std::string> machine_check_meanings(
+    std::span<const result::results> files) {
+  using meaning = std::pair<std::string_view, std::string_view>;
+  constexpr std::array meanings{
+      meaning{"load", "other programs left fewer processors than the threads need"},
+      meaning{"steal", "the host of the virtual machine took processor time"},
+      meaning{"speed",
+              "neighbours on the same cores slowed the processors down for much of the "
+              "time; timings at the usual speed count"},
+      meaning{"frequency", "the processors were held at their lowest rate"},
+      meaning{"cores",
+              "a message from core to core takes long although both share a cache; small "
+              "layers on several threads vary"},
+      meaning{"binding", "there were more threads than processors"},
+      meaning{"memory", "little memory was left for the largest case"},
+      meaning{"clock", "the clock is too coarse for short calls"}};
+  std::vector<std::string> sentences;
+  for (const auto& [name, text] : meanings) {
+    const bool is_bad = std::ranges::any_of(files, [&](const result::results& file) {
+      const std::vector<std::string_view> bad =
+          result::detail::split(file.context_value("machine_check").value_or(""), ' ');
+      return std::ranges::find(bad, name) != bad.end();
+    });
+    if (is_bad) sentences.push_back(fmt::format("Machine check, {}: {}.", name, text));
+  }
+  return sentences;
+}
+
+/// How to read a report, one sentence each.
+[[nodiscard]] inline std::vector<std::string> reading(const report_data& of) {
+  std::vector<std::string> sentences{
+      "A step is what a model runs for one batch. Its predicted time is the sum of its layers' "
+      "times, each timed alone and counted as often as the step runs it. images/s is the batch "
+      "divided by this time.",
+      "The measured step ran as a whole, beside the layers. The error is predicted time by "
+      "measured time, minus 1. No prediction uses the measured step.",
+      "cache:model: each layer found its operands as cached as in the model, weights as a whole "
+      "step leaves them and sources just written.",
+      "The naive hot sum adds up timings of layers that ran again and again on the same operands. "
+      "It is usually too low, but it is no lower bound: it may also be too high.",
+      "\"Between\" is the interval of a time: 95 % over the rounds, or with fewer than five rounds "
+      "the least and the largest. For a sum of cache:model timings it also has the usual error of "
+      "such sums.",
+      "The threads of a case are those that its layers ran on. The field threads of a file's "
+      "context is only for rows without a thread count in their names.",
+      "Disturbed: something else used the processors during more than a tenth of the timings. "
+      "Partial or refused: layers were not measured. Measure such cases again."};
+  if (of.has_peaks()) {
+    sentences.emplace_back(
+        "Each layer has three lower bounds on this machine (bench_peak): compute, memory traffic "
+        "and call overhead. The largest is its bottleneck. A layer may be above 100 %: some "
+        "algorithms do fewer operations than are counted.");
+  } else {
+    sentences.emplace_back(
+        "Bottlenecks of layers are not known without peaks: bench_peak measures them, and --peaks "
+        "reads them.");
+  }
+  if (!of.comparisons.empty()) {
+    sentences.emplace_back(
+        "Comparisons are of all rows of the files, whichever cases the report is of. A ratio is "
+        "new time by old time. Same: its interval lies inside the margin. Faster or slower: it is "
+        "surely not 1, all compared layers or models considered.");
+  }
+  for (std::string& sentence : machine_check_meanings(of.files)) {
+    sentences.push_back(std::move(sentence));
+  }
+  return sentences;
 }
 
 /// Reservations about the numbers, one sentence each.

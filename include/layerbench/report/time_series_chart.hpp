@@ -19,13 +19,15 @@ namespace layerbench::report::svg {
 
 namespace detail {
 
+inline constexpr double mark_radius = 6;  ///< of a point, at most
+
 /// Horizontal lines at the least, middle and largest time, with milliseconds beside them.
-[[nodiscard]] inline markup time_axis(const scale& y, double left) {
+[[nodiscard]] inline markup time_axis(const scale& y, double left, double right) {
   markup drawn;
   for (const double part : {0.0, 0.5, 1.0}) {
     const double seconds = y.low + part * (y.high - y.low);
     const double at = y(seconds);
-    drawn += path(fmt::format("M{:.1f} {:.1f}H{:.1f}", left, at, drawing_width), "axis");
+    drawn += path(fmt::format("M{:.1f} {:.1f}H{:.1f}", left, at, right), "axis");
     drawn += label(left - 6, at + 4, format::milliseconds(seconds), "end", "faint");
   }
   return drawn;
@@ -43,18 +45,6 @@ namespace detail {
   return {low - margin, high + margin, bottom, top};
 }
 
-/// The mark of point `i` at (x, y): a dot, or a diamond if the step has changed.
-[[nodiscard]] inline markup mark(const analysis::time_series& of, std::size_t i, double x,
-                                 double y) {
-  if (i == 0 || !analysis::changed(of.points[i - 1], of.points[i]))
-    return dot(x, y, 4, "predicted");
-  const std::string change =
-      format::signed_percent(analysis::change(of.points[i - 1], of.points[i]));
-  const bool at_edge = x + 9 + label_width(change) > drawing_width;
-  return path(fmt::format("M{:.1f} {:.1f}l6 6l-6 6l-6-6z", x, y - 6), "changed") +
-         label(at_edge ? x - 9 : x + 9, y - 6, change, at_edge ? "end" : "start");
-}
-
 /// The labels of the dates: days, or hours if all are of one day.
 [[nodiscard]] inline std::vector<std::string> date_labels(const analysis::time_series& of) {
   constexpr std::size_t day = 10;  // characters
@@ -68,45 +58,79 @@ namespace detail {
   return days.front() == days.back() && hours.size() == days.size() ? hours : days;
 }
 
-/// The labels below the chart; only the first and the last if there are many.
+/// The labels below the chart; only the first and the last if there is no room for all.
 [[nodiscard]] inline markup date_axis(const analysis::time_series& of, const scale& x,
                                       double base) {
-  constexpr std::size_t most = 6;
+  constexpr double gap = 10;
   const std::vector<std::string> labels = date_labels(of);
-  markup drawn;
   const std::size_t last = labels.size() - 1;
+  const double room = x(1) - x(0);
+  const bool all_fit = std::ranges::all_of(
+      labels, [&](const std::string& text) { return label_width(text) + gap <= room; });
+  markup drawn;
   for (std::size_t i = 0; i <= last; ++i) {
-    if (last >= most && i != 0 && i != last) continue;
-    const bool at_end = last >= most && i == last;
-    drawn += label(at_end ? drawing_width : x(static_cast<double>(i)), base, labels[i],
-                   at_end ? "end" : "middle", "faint");
+    if (all_fit) {
+      drawn += label(x(static_cast<double>(i)), base, labels[i], "middle", "faint");
+    } else if (i == 0 || i == last) {
+      drawn += label(i == 0 ? x.from : x.to, base, labels[i], i == 0 ? "start" : "end", "faint");
+    }
   }
   return drawn;
+}
+
+/// How much the changed points have changed, beside them. The table has those without room.
+[[nodiscard]] inline markup change_labels(const analysis::time_series& of,
+                                          const std::vector<point>& points, label_layout& layout) {
+  markup drawn;
+  for (std::size_t i = 1; i < points.size(); ++i) {
+    if (!analysis::changed(of.points[i - 1], of.points[i])) continue;
+    const std::string change =
+        format::signed_percent(analysis::change(of.points[i - 1], of.points[i]));
+    const auto place = layout.place_beside(change, {points[i], mark_radius});
+    if (!place) continue;
+    if (place->leader) drawn += line(*place->leader, "leader");
+    drawn += label(place->start, change);
+  }
+  return drawn;
+}
+
+/// The chart at one width.
+[[nodiscard]] inline drawing draw_history(const analysis::time_series& of, double width) {
+  constexpr double left = 64;
+  constexpr double top = 24;
+  constexpr double bottom = 170;
+  const scale y = time_scale(of, bottom, top);
+  const scale x{-0.5, static_cast<double>(of.points.size()) - 0.5, left, width};
+  label_layout layout({left, 0, width - left, bottom});
+  markup marks;
+  std::string steps;
+  std::vector<point> points;
+  for (std::size_t i = 0; i < of.points.size(); ++i) {
+    const analysis::step_time& step = *of.points[i].predicted.step;
+    const point at{x(static_cast<double>(i)), y(step.seconds)};
+    steps += fmt::format("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", at.x, at.y);
+    if (step.low() < step.high()) marks += vertical_whisker(at.x, y(step.low()), y(step.high()));
+    const bool is_changed = i > 0 && analysis::changed(of.points[i - 1], of.points[i]);
+    marks += is_changed
+                 ? path(fmt::format("M{:.1f} {:.1f}l6 6l-6 6l-6-6z", at.x, at.y - 6), "changed")
+                 : dot(at.x, at.y, 4, "predicted");
+    layout.add(circle{at, mark_radius});
+    layout.add(segment{{at.x, y(step.low())}, {at.x, y(step.high())}});
+    if (i > 0) layout.add(segment{points.back(), at});
+    points.push_back(at);
+  }
+  return {bottom + 26, time_axis(y, left, width) + date_axis(of, x, bottom + 18) +
+                           path(steps, "trend") + marks + change_labels(of, points, layout)};
 }
 
 }  // namespace detail
 
 /// A line of the step's time with one evenly spaced point per date; changes are marked.
 [[nodiscard]] inline markup history_chart(const analysis::time_series& of) {
-  constexpr double left = 64;
-  constexpr double top = 20;
-  constexpr double bottom = 150;
-  const scale y = detail::time_scale(of, bottom, top);
-  const scale x{-0.5, static_cast<double>(of.points.size()) - 0.5, left, drawing_width};
-  markup marks;
-  std::string steps;
-  for (std::size_t i = 0; i < of.points.size(); ++i) {
-    const analysis::step_time& step = *of.points[i].predicted.step;
-    const double at = x(static_cast<double>(i));
-    steps += fmt::format("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", at, y(step.seconds));
-    if (step.low() < step.high()) marks += vertical_whisker(at, y(step.low()), y(step.high()));
-    marks += detail::mark(of, i, at, y(step.seconds));
-  }
-  return figure(bottom + 26, "ms per step by date, as in the table below",
+  return figure("ms per step by date, as in the table below",
                 "ms per step by date, with intervals; diamonds: changed since the date before, as "
                 "the intervals do not overlap",
-                detail::time_axis(y, left) + detail::date_axis(of, x, bottom + 18) +
-                    path(steps, "trend") + marks);
+                [&](double width) { return detail::draw_history(of, width); });
 }
 
 }  // namespace layerbench::report::svg
