@@ -394,6 +394,39 @@ class TorchImport(Case):
         said = self.convert("export.json", 3)
         self.assertIn("layer fc", said)
         self.assertNotIn("parameters", said)
+class ReportOfHostileFiles(Case):
+    """Reports of files whose name and texts try to act on browsers and terminals."""
+
+    HOSTILE = "\"><script>alert(1)</script>\n# title\n\x1b[2J\x9b31m\u202e"
+
+    def setUp(self):
+        super().setUp()
+        content_of_file = json.loads(
+            (ROOT / "tests/golden/chain_results.json").read_text(encoding="utf-8"))
+        content_of_file["context"].update(device=self.HOSTILE, seed=self.HOSTILE,
+                                          machine_check=self.HOSTILE)
+        self.file = "a<script>\n\x1b[2J.json"
+        (self.folder / self.file).write_text(json.dumps(content_of_file), encoding="utf-8")
+
+    def check(self, name, *more):
+        """Writes a report to file `name` and looks for what must not be in it."""
+        self.tool("report", self.file, "--allow-partial", "-o", name, *more,
+                  untouched=[self.file])
+        text = (self.folder / name).read_text(encoding="utf-8")
+        for harmful in ("<script", "\x1b", "\x9b", "\u202e"):
+            self.assertNotIn(harmful, text)
+        return text
+
+    def test_page(self):
+        self.assertNotIn("http", self.check("r.html"))
+
+    def test_markdown(self):
+        headings = [line for line in self.check("r.md").splitlines() if line.startswith("#")]
+        self.assertNotIn("# title", headings)
+
+    def test_console(self):
+        done = self.tool("report", self.file, "--allow-partial", "--format=markdown")
+        self.assertNotIn("\x1b", done.stdout)
 
 
 if __name__ == "__main__":
