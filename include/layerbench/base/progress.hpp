@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/quiet.hpp>
 #include <layerbench/base/units.hpp>
 
 namespace layerbench {
@@ -67,6 +68,7 @@ class progress {
 
   /// Says something that stays.
   void say(std::string_view what) {
+    if (is_quiet()) return;
     clear();
     fmt::print(out_, "layerbench: {}\n", what);
   }
@@ -87,6 +89,7 @@ class progress {
   }
 
   void show(std::string_view what) {
+    if (is_quiet()) return;
     const double time = now_();
     const double pause = time - last_;
     const std::size_t steps = std::max(done_, steps_);
