@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstddef>
+#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -205,6 +206,23 @@ TEST(ComparisonText, MarksWhatIsForced) {
   EXPECT_THAT(comparison_header(forced()),
               AllOf(mentions("forced", "device", "layerbench_version"), Not(HasSubstr("across"))));
   EXPECT_THAT(comparison_header(compared()), Not(HasSubstr("forced")));
+}
+
+TEST(ComparisonText, ListsLayersAsAskedFor) {
+  const comparison all = compared();
+  const auto rows = [&](const layers_shown& how) { return layers_table(all, how).rows; };
+  EXPECT_THAT(rows({.top = 2}), SizeIs(2 + 1));
+  EXPECT_THAT(rows({.top = 2}).back().front(), mentions("5"));
+  EXPECT_THAT(rows({.top = 100}), SizeIs(7));
+  const auto named = rows({.order = comparison_order::name});
+  const auto name = [](const std::vector<std::string>& row) { return row.front(); };
+  EXPECT_TRUE(std::ranges::is_sorted(named, {}, name));
+  std::vector<double> ratios;
+  for (const auto& row : rows({.order = comparison_order::ratio})) {
+    ratios.push_back(std::stod(row.at(3)));
+  }
+  EXPECT_TRUE(std::ranges::is_sorted(ratios, std::ranges::greater{}));
+  EXPECT_EQ(ratios.size(), all.layers.size());
 }
 
 TEST(ComparisonText, ListsEveryChangeAndAFewOthers) {

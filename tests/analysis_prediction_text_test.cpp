@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <sstream>
 #include <string>
 #include <vector>
@@ -63,6 +64,42 @@ TEST(PredictionText, ListsTheHeaviestLayersFirstAndSumsUpTheOthers) {
   EXPECT_THAT(cut[2], ElementsAre(mentions("1"), "", "", "", "10.0 %", ""));
   EXPECT_THAT(text(std::vector{p}, 2), HasSubstr(text(heaviest_layers(p, 2))));
   EXPECT_THAT(text(std::vector{p}, 0), Not(HasSubstr("| conv1")));
+}
+
+TEST(PredictionText, ListsLayersInTheOrderThatWasAskedFor) {
+  const prediction p = golden().at(0);
+  const auto names = [&](layer_order by) {
+    std::vector<std::string> all;
+    for (const layer_time& layer : sorted_layers(p, by)) all.push_back(layer.name);
+    return all;
+  };
+  EXPECT_THAT(names(layer_order::share), ElementsAre("conv1", "fc", "relu1"));
+  EXPECT_THAT(names(layer_order::name), ElementsAre("conv1", "fc", "relu1"));
+  EXPECT_THAT(names(layer_order::op), ElementsAre("relu1", "conv1", "fc"));
+  EXPECT_THAT(names(layer_order::step), ElementsAre("conv1", "relu1", "fc"));
+  for (const layer_order by : {layer_order::time, layer_order::gflops}) {
+    std::vector<double> keys;
+    for (const layer_time& layer : sorted_layers(p, by)) {
+      keys.push_back(by == layer_order::time ? layer.seconds
+                                             : layer.flops.value_or(0) / layer.seconds);
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(keys, std::ranges::greater{}));
+  }
+  EXPECT_EQ(heaviest_layers(p, 1, layer_order::op).rows.at(0).at(0), "relu1");
+  EXPECT_THAT(text(std::vector{p}, 1, layer_order::op),
+              AllOf(HasSubstr("| relu1"), Not(HasSubstr("| conv1"))));
+}
+
+TEST(PredictionText, HasARecordOfEachLayer) {
+  const std::vector<prediction> all = golden();
+  const table layers = layer_records(all, 2, layer_order::share);
+  ASSERT_THAT(layers.rows, SizeIs(2 * std::ranges::count_if(all, [](const prediction& p) {
+                                    return !p.layers.empty();
+                                  })));
+  EXPECT_EQ(layers.rows[0].size(), layers.columns.size());
+  EXPECT_EQ(layers.rows[0][0], all[0].configuration.text());
+  EXPECT_EQ(layers.rows[0][2], "conv1");
+  EXPECT_EQ(layers.rows[1][2], "fc");
 }
 
 TEST(PredictionText, HasTheSharesOfOpsAndOfTheParts) {

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <string>
@@ -10,10 +11,13 @@
 
 #include <CLI/CLI.hpp>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/json.hpp>
+#include <layerbench/shape/record.hpp>
 
 namespace layerbench::tool {
 
@@ -23,6 +27,25 @@ struct common_options {
   std::string output;
   std::string shapes;
 };
+
+/// Adds --top, which sets how many rows a table has, and --sort, whose values are the names of
+/// `Order`, the default first.
+template <class Order>
+void add_table_options(CLI::App& command, std::size_t& top, Order& order) {
+  const auto& names = enum_names<Order>;
+  command.add_option("--top", top, "Show so many layers at most [what matters most]\n--top=20")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
+  command
+      .add_option_function<std::string>(
+          "--sort", [&order](const std::string& name) { order = from_name<Order>(name).value(); },
+          fmt::format("Order of the layers [{}]\n--sort={}", names[0], names[1]))
+      ->type_name("KEY")
+      ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+}
+
+/// Prints to stderr what is no error; nothing with --quiet.
+void note(const std::string& text);
 
 /// Adds the common options to a subcommand with these formats; the first is the default. Every
 /// subcommand gets its own object, because CLI11 reads the environment for all subcommands.
@@ -54,8 +77,8 @@ void require_complete(const std::vector<analysis::prediction>& predictions, bool
 void require_complete(const analysis::validation& all);
 
 /// Writes a result to stdout or to the output file, which is replaced in one step or not at all.
-/// Throws usage_error if it cannot be written.
-void write(const common_options& common, const std::string& result);
+/// Text on a terminal gets its width. Throws usage_error if it cannot be written.
+void write(const common_options& common, const std::string& whole);
 
 /// Whether `file` is among the files read, possibly under another name.
 bool contains(const std::vector<result::results>& read, const std::string& file);

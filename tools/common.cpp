@@ -4,6 +4,7 @@
 #include <cerrno>
 #include <charconv>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <system_error>
 
@@ -14,6 +15,8 @@
 #include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
+#include <layerbench/base/quiet.hpp>
+#include <layerbench/base/terminal.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/read_results.hpp>
 
@@ -37,12 +40,26 @@ std::shared_ptr<const common_options> add_common(CLI::App& command,
       ->type_name("DIR")
       ->envname("LAYERBENCH_SHAPES")
       ->check(CLI::ExistingDirectory);
+  command
+      .add_flag_callback(
+          "--quiet",
+          [] {
+            set_quiet(true);
+            ::setenv("LAYERBENCH_QUIET", "true", 1);  // of programs that it starts
+          },
+          "Print results and errors only: no progress, no notes")
+      ->envname("LAYERBENCH_QUIET");
   return common;
 }
 
-void write(const common_options& common, const std::string& result) {
+void note(const std::string& text) {
+  if (!is_quiet()) fmt::print(stderr, "layerbench: {}\n", text);
+}
+
+void write(const common_options& common, const std::string& whole) {
   const bool is_file = !common.output.empty() && common.output != "-";
-  if (is_file) return output_file(common.output).write(result);
+  if (is_file) return output_file(common.output).write(whole);
+  const std::string result = common.format == "text" ? fitted(whole, terminal_columns()) : whole;
   if (std::fwrite(result.data(), 1, result.size(), stdout) != result.size() ||
       std::fflush(stdout) != 0) {
     throw error("writing to stdout failed; the output is truncated: " +
@@ -102,9 +119,7 @@ std::vector<result::results> read_engine_overheads(const std::vector<std::string
 }
 
 void print_incompatible_files(const std::vector<result::results>& read) {
-  for (const std::string& sentence : analysis::incompatible_files(read)) {
-    fmt::print(stderr, "layerbench: {}\n", sentence);
-  }
+  for (const std::string& sentence : analysis::incompatible_files(read)) note(sentence);
 }
 
 std::vector<result::results> read_results(const std::vector<std::string>& files) {

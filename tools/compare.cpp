@@ -45,7 +45,7 @@ void compare_two_sides(const command_options& options, const common_options& com
   const std::vector<result::results> now = read_files(files_of(options.new_files));
   for (const result::results& file : now) {
     if (!contains(old, file.file)) continue;
-    fmt::print(stderr, "layerbench: {} is on both sides: compared with itself\n", file.file);
+    note(fmt::format("{} is on both sides: compared with itself", file.file));
   }
   const analysis::comparison all = compare(old, now, options.compare);
   write(common, render(all, common.format, options.compare.shown));
@@ -55,6 +55,10 @@ void compare_two_sides(const command_options& options, const common_options& com
 void compare_files_of_nodes(const command_options& options, const common_options& common) {
   if (options.compare.paired) {
     throw usage_error("--paired: files of nodes are no pairs; leave it out with --across=" +
+                      options.compare.dimension);
+  }
+  if (options.compare.shown.order != analysis::comparison_order::change) {
+    throw usage_error("--sort: nodes are sorted by their differences; leave it out with --across=" +
                       options.compare.dimension);
   }
   std::vector<std::string> files;

@@ -77,7 +77,10 @@ void add_compare_options(CLI::App& command, compare_options& chosen, bool of_nod
       ->type_name("PERCENT")
       ->check(check_percent)
       ->capture_default_str();
-  command.add_flag("--all", chosen.shown.all, "Show all layers, also those that did not change");
+  CLI::Option* every = command.add_flag("--all", chosen.shown.all,
+                                        "Show all layers, also those that did not change");
+  add_table_options(command, chosen.shown.top, chosen.shown.order);
+  every->excludes("--top");
   command.add_flag("--wide", chosen.shown.wide,
                    "Show whole row names, also the parts that all of them have");
   command

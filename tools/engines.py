@@ -266,6 +266,7 @@ def counters_of(measured, threads):
               'disturbed': int(measured['preempted'] > PREEMPTED),
               'mean_s': statistics.mean(kept), 'min_s': samples[0],
               'p95_s': samples[min(number - 1, math.ceil(0.95 * number) - 1)],
+              'p99_s': samples[min(number - 1, math.ceil(0.99 * number) - 1)],
               'samples': number, 'stalls': len(stalls), 'verified': 1}
     if number >= 6:  # ranks of the median's 95 % interval, by the binomial's normal approximation
         half = 0.98 * math.sqrt(number)
@@ -332,11 +333,12 @@ class Results:
             'date': datetime.datetime.now(datetime.timezone.utc).isoformat(timespec='seconds'),
             'host_name': platform.node(), 'executable': str(pathlib.Path(__file__).resolve()),
             'num_cpus': os.cpu_count(), 'load_avg': list(os.getloadavg()),
-            'layerbench_schema': '1', 'layerbench_version': version[-1] if version else '',
+            'layerbench_schema': '1', 'layerbench_version': version[1] if version[1:] else '',
             'command': shlex.join(sys.argv), 'device': processor_name(),
             'kernel': platform.release(), 'python_version': platform.python_version(),
             'clock': 'process CPU time for 1 thread, else wall time',
             'engine_environment': 'OMP_NUM_THREADS; no other OMP_* GOMP_* KMP_* MKL_*',
+            **({'layerbench_commit': version[2].strip('()')} if version[2:] else {}),
             **{name: value for name, value in os.environ.items()
                if name.startswith(MEMORY_VARIABLES)}}
         if len(options.threads) == 1:

@@ -12,6 +12,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/terminal.hpp>
+#include <layerbench/base/version.hpp>
 #include <layerbench/help/formatter.hpp>
 
 #include "command_line.hpp"
@@ -33,13 +35,30 @@ std::vector<std::string> take_commands(int& argc, char** argv) {
   return {mark, end};
 }
 
+/// Adds the subcommand `help`, and makes `layerbench help predict` `layerbench predict --help`.
+void add_help(CLI::App& app, int argc, char** argv) {
+  static std::string option = "--help";
+  CLI::App* command = app.add_subcommand("help", "Prints this text, or the help of a subcommand");
+  const auto name = std::make_shared<std::string>();
+  command->add_option("subcommand", *name, "Name of a subcommand");
+  command->callback([name] {
+    throw layerbench::usage_error(
+        fmt::format("unknown subcommand '{}'\nTry: layerbench --help", *name));
+  });
+  if (argc < 2 || argc > 3 || std::string_view(argv[1]) != "help") return;
+  const auto is_asked = [&](const CLI::App* other) { return other->get_name() == argv[2]; };
+  if (argc == 3 && app.get_subcommands(is_asked).empty()) return;
+  if (argc == 3) argv[1] = argv[2];
+  argv[argc - 1] = option.data();
+}
+
 exit_code run(int argc, char** argv) {
   layerbench::tool::onnx::install_importer();
   const std::vector<std::string> commands = take_commands(argc, argv);
   CLI::App app("Models and results of layerbench: what a model consists of, how fast it will be.",
                "layerbench");
   app.formatter(std::make_shared<layerbench::help::formatter>());
-  app.set_version_flag("--version", "layerbench " LAYERBENCH_VERSION);
+  app.set_version_flag("--version", "layerbench " + layerbench::version_text());
   app.require_subcommand(1);
   app.footer(
       "Exit codes: 0 done, 1 failure, 2 usage, 3 bad input file, 4 incomplete, 5 nothing matched,\n"
@@ -54,9 +73,12 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_report(app);
   layerbench::tool::add_deepbench(app);
   layerbench::tool::add_import(app);
+  add_help(app, argc, argv);
   try {
     app.parse(argc, argv);
-  } catch (const CLI::Success& success) {  // help or version
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", layerbench::fitted(app.help(), layerbench::terminal_columns()));
+  } catch (const CLI::Success& success) {  // the version
     app.exit(success);
   } catch (const CLI::ParseError& e) {
     throw layerbench::usage_error(layerbench::tool::error_message(app, e, argc, argv));

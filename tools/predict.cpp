@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -29,12 +31,28 @@
 namespace layerbench::tool {
 namespace {
 
+/// The layers that are shown.
+struct listed_layers {
+  std::size_t top = 0;  ///< 0: ten in text
+  bool all = false;
+  analysis::layer_order order = analysis::layer_order::share;
+
+  /// Whether CSV is of layers.
+  [[nodiscard]] bool asked() const {
+    return top > 0 || all || order != analysis::layer_order::share;
+  }
+  [[nodiscard]] std::size_t most(std::size_t usual) const {
+    return all ? SIZE_MAX : top > 0 ? top : usual;
+  }
+};
+
 struct predict_options {
   std::vector<std::string> files;
   std::vector<std::string> peaks;
   std::vector<std::string> engine_overheads;
   std::string engine;
   analysis::options predict;
+  listed_layers layers;
   scaling_request scaling;
   std::optional<std::int64_t> epochs;
   std::optional<std::int64_t> images;
@@ -51,12 +69,18 @@ std::string render(const std::vector<analysis::prediction>& predictions,
                    const std::vector<analysis::measured_contention>& measured,
                    const std::optional<analysis::training_run>& run,
                    const std::optional<analysis::service_mix>& mix,
-                   const std::vector<std::string>& notes, const std::string& format) {
-  if (format == "csv") return csv(analysis::records(predictions));
+                   const std::vector<std::string>& notes, const listed_layers& layers,
+                   const std::string& format) {
+  if (format == "csv") {
+    return csv(layers.asked()
+                   ? analysis::layer_records(predictions, layers.most(SIZE_MAX), layers.order)
+                   : analysis::records(predictions));
+  }
   std::vector<analysis::service> services;
   if (mix) services = analysis::services_of(predictions, *mix);
   if (format == "text") {
-    return analysis::text(predictions) + (run ? analysis::text(predictions, *run) : "") +
+    return analysis::text(predictions, layers.most(10), layers.order) +
+           (run ? analysis::text(predictions, *run) : "") +
            (mix ? analysis::text(services, *mix) : "") +
            analysis::text(analysis::fusion_gains(predictions)) + analysis::text(measured);
   }
@@ -129,9 +153,19 @@ void add_overheads(std::vector<analysis::prediction>& predictions,
                                       analysis::known_overheads(overheads)));
   }
   if (!left_out.empty()) {
-    fmt::print(stderr, "layerbench: predicted without an overhead:{}\n{}\n", left_out,
-               analysis::known_overheads(overheads));
+    note(fmt::format("predicted without an overhead:{}\n{}", left_out,
+                     analysis::known_overheads(overheads)));
   }
+}
+
+/// The options that say which layers are shown.
+void add_layers(CLI::App& command, listed_layers& chosen) {
+  add_table_options(command, chosen.top, chosen.order);
+  command
+      .add_flag("--all", chosen.all,
+                "Show all layers; as --top and --sort, it makes CSV have a row per layer in place "
+                "of one per case")
+      ->excludes("--top");
 }
 
 /// The option that says what a request of a service takes.
@@ -240,6 +274,7 @@ void add_predict(CLI::App& app) {
   add_prediction_options(*command, options->predict);
   add_engine(*command, *options);
   add_peaks(*command, options->peaks);
+  add_layers(*command, options->layers);
   add_scaling_options(*command, options->scaling);
   add_training_run(*command, *options);
   add_mix(*command, options->mix);
@@ -283,8 +318,9 @@ void add_predict(CLI::App& app) {
     };
     if (run && std::ranges::none_of(predictions, trains)) throw no_training("--epochs");
     if (mix) require_service(predictions, *mix);
-    write(*common, render(predictions, analysis::contentions(files, options->predict), run, mix,
-                          analysis::notes_of(analysis::group_of(files)), common->format));
+    write(*common,
+          render(predictions, analysis::contentions(files, options->predict), run, mix,
+                 analysis::notes_of(analysis::group_of(files)), options->layers, common->format));
     if (!options->predict.allow_partial) require_complete(predictions, common->format == "text");
   });
 }

@@ -1,11 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -31,6 +36,20 @@
 namespace layerbench::tool {
 namespace {
 
+/// Orders of the table: as the step runs, by name and op; by cost, largest first.
+enum class show_order : std::uint8_t { step, name, op, macs, flops, bytes };
+
+}  // namespace
+}  // namespace layerbench::tool
+
+template <>
+inline constexpr std::array<std::string_view, 6>
+    layerbench::enum_names<layerbench::tool::show_order>{"step", "name",  "op",
+                                                         "macs", "flops", "bytes"};
+
+namespace layerbench::tool {
+namespace {
+
 struct show_options {
   std::string model;
   model::parameter_values sizes;  ///< in place of the shape file's
@@ -38,6 +57,8 @@ struct show_options {
   std::string fusion{model::no_fusion};
   std::string dtype = "f32";
   bool wide = false;
+  std::size_t top = 0;  ///< rows of the table; 0: all
+  show_order order = show_order::step;
 };
 
 /// A model's step in one phase.
@@ -80,6 +101,32 @@ std::vector<std::vector<std::string>> producers(const model::step& step) {
 
 std::int64_t bytes(const shown_step& of, const model::call& call) {
   return op::least_bytes(of.step.operands_of(call));
+}
+
+/// The positions of the calls that the table shows.
+std::vector<std::size_t> rows_of(const shown_step& of, const show_options& how) {
+  const auto call = [&](std::size_t i) -> const model::call& { return of.step.calls[i]; };
+  const auto text_key = [&](std::size_t i) {
+    return how.order == show_order::name ? model::call_name(call(i).layer, op::name(call(i).pass))
+                                         : std::string(call(i).op.name());
+  };
+  const auto cost = [&](std::size_t i) {
+    if (how.order == show_order::bytes) return bytes(of, call(i));
+    const op::work work = call(i).op.work(call(i).pass);
+    return how.order == show_order::macs ? work.macs : work.flops;
+  };
+  std::vector<std::size_t> rows(of.step.calls.size());
+  std::iota(rows.begin(), rows.end(), 0);
+  switch (how.order) {
+    case show_order::step: break;
+    case show_order::name:
+    case show_order::op: std::ranges::stable_sort(rows, {}, text_key); break;
+    case show_order::macs:
+    case show_order::flops:
+    case show_order::bytes: std::ranges::stable_sort(rows, std::ranges::greater{}, cost); break;
+  }
+  if (how.top > 0 && rows.size() > how.top) rows.resize(how.top);
+  return rows;
 }
 
 json::value to_json(const shown_step& of, const model::totals& totals) {
@@ -127,10 +174,11 @@ json::value to_json(const shown_step& of, const model::totals& totals) {
 }
 
 /// What matters first, in lines of 100 columns.
-table short_table(const shown_step& of) {
+table short_table(const shown_step& of, const std::vector<std::size_t>& rows) {
   using enum align;
   table t{{{"name"}, {"op"}, {"macs", right}, {"bytes", right}, {"key"}}, {}};
-  for (const model::call& call : of.step.calls) {
+  for (const std::size_t i : rows) {
+    const model::call& call = of.step.calls[i];
     t.rows.push_back({result::short_joined(model::call_name(call.layer, op::name(call.pass))),
                       std::string(call.op.name()),
                       units::si(static_cast<double>(call.op.work(call.pass).macs), ""),
@@ -140,7 +188,7 @@ table short_table(const shown_step& of) {
   return narrowed(std::move(t), most);
 }
 
-table whole_table(const shown_step& of, bool exact) {
+table whole_table(const shown_step& of, const std::vector<std::size_t>& rows, bool exact) {
   using enum align;
   table t{{{"name"},
            {"op"},
@@ -155,7 +203,7 @@ table whole_table(const shown_step& of, bool exact) {
     return exact ? std::to_string(value) : units::si(static_cast<double>(value), unit);
   };
   const auto after = producers(of.step);
-  for (std::size_t i = 0; i < of.step.calls.size(); ++i) {
+  for (const std::size_t i : rows) {
     const model::call& call = of.step.calls[i];
     const op::work work = call.op.work(call.pass);
     t.rows.push_back({call.layer, std::string(call.op.name()), std::string(op::name(call.pass)),
@@ -165,7 +213,7 @@ table whole_table(const shown_step& of, bool exact) {
   return t;
 }
 
-std::string to_text(const shown_step& of, const model::totals& totals, bool wide) {
+std::string to_text(const shown_step& of, const model::totals& totals, const show_options& how) {
   std::string kind;
   for (const auto& [label, value] :
        {std::pair<std::string, std::string>{"family", of.graph.family},
@@ -195,13 +243,14 @@ std::string to_text(const shown_step& of, const model::totals& totals, bool wide
       of.graph.name, title, conditions, partial, source, kind, totals.parameters, of.macs,
       totals.activations, totals.conv_layers, totals.unique_conv_shapes,
       units::si(static_cast<double>(of.footprint), "B"), name(of.step.type),
-      text(wide ? whole_table(of, false) : short_table(of)));
+      text(how.wide ? whole_table(of, rows_of(of, how), false)
+                    : short_table(of, rows_of(of, how))));
 }
 
-std::string render(const shown_step& of, const std::string& format, bool wide) {
-  if (format == "csv") return csv(whole_table(of, true));
+std::string render(const shown_step& of, const std::string& format, const show_options& how) {
+  if (format == "csv") return csv(whole_table(of, rows_of(of, how), true));
   const model::totals totals = model::count(of.graph);
-  return format == "json" ? to_json(of, totals).dump(2) + '\n' : to_text(of, totals, wide);
+  return format == "json" ? to_json(of, totals).dump(2) + '\n' : to_text(of, totals, how);
 }
 
 }  // namespace
@@ -242,6 +291,7 @@ void add_show(CLI::App& app) {
   command->add_flag("--wide", options->wide,
                     "Show all columns and whole keys: also FLOPs, and the calls whose results "
                     "each call reads");
+  add_table_options(*command, options->top, options->order);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options, phase] {
     model::graph graph = model::load(model::find(options->model, common->shapes), options->sizes);
@@ -267,8 +317,7 @@ void add_show(CLI::App& app) {
                                       graph.inference_only));
       }
     }
-    write(*common,
-          render(step_to_show(graph, options->phase, type), common->format, options->wide));
+    write(*common, render(step_to_show(graph, options->phase, type), common->format, *options));
   });
 }
 

@@ -150,8 +150,7 @@ class study_runner {
             static_cast<double>(runs[i].models.size()) / static_cast<double>(models);
         more.push_back(fmt::format("--budget={:.3f}", *chosen_.budget * share));
       }
-      fmt::print(stderr, "layerbench: run {} of {}: bench_model {}\n", i + 1, runs.size(),
-                 fmt::join(more, " "));
+      note(fmt::format("run {} of {}: bench_model {}", i + 1, runs.size(), fmt::join(more, " ")));
       run(runs[i], more);
     }
   }

@@ -1,9 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <fmt/format.h>
@@ -18,12 +23,40 @@
 namespace layerbench::tool {
 namespace {
 
+/// Orders of the cases: as in the files; by error, whatever its sign, and by measured time, largest
+/// first; by name.
+enum class case_order : std::uint8_t { file, error, time, name };
+
+}  // namespace
+}  // namespace layerbench::tool
+
+template <>
+inline constexpr std::array<std::string_view, 4>
+    layerbench::enum_names<layerbench::tool::case_order>{"file", "error", "time", "name"};
+
+namespace layerbench::tool {
+namespace {
+
 struct validate_options {
   std::vector<std::string> files;
   std::vector<std::string> engines;
   std::vector<std::string> engine_overheads;
   analysis::options predict;
+  case_order order = case_order::file;
 };
+
+void sort_cases(std::vector<analysis::validated>& cases, case_order by) {
+  using analysis::validated;
+  const auto error = [](const validated& one) { return std::abs(one.error()); };
+  const auto time = [](const validated& one) { return one.measured.seconds; };
+  const auto name = [](const validated& one) { return one.predicted.configuration.text(); };
+  switch (by) {
+    case case_order::file: break;
+    case case_order::error: std::ranges::stable_sort(cases, std::ranges::greater{}, error); break;
+    case case_order::time: std::ranges::stable_sort(cases, std::ranges::greater{}, time); break;
+    case case_order::name: std::ranges::stable_sort(cases, {}, name); break;
+  }
+}
 
 std::string render(const analysis::validation& all,
                    const std::vector<analysis::engine_validation>& engines,
@@ -76,6 +109,16 @@ void add_validate(CLI::App& app) {
                 "Result files of tools/engines.py: also compare the predictions with the steps of "
                 "these engines; FILE then needs no chains\n--engine=engines.json");
   add_engine_overheads(*command, options->engine_overheads)->needs(engine);
+  const auto& orders = enum_names<case_order>;
+  command
+      ->add_option_function<std::string>(
+          "--sort",
+          [options](const std::string& name) {
+            options->order = from_name<case_order>(name).value();
+          },
+          "Order of the cases [file]\n--sort=error")
+      ->type_name("KEY")
+      ->check(CLI::IsMember(std::vector<std::string>(orders.begin(), orders.end())));
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
     const std::vector<result::results> files = read_results(options->files);
@@ -93,6 +136,8 @@ void add_validate(CLI::App& app) {
     if (all.cases.empty() && all.left_out.empty() && engines.empty()) {
       throw nothing_matched("no chain of what was chosen; " + analysis::list_configurations(files));
     }
+    sort_cases(all.cases, options->order);
+    for (analysis::engine_validation& one : engines) sort_cases(one.pairs.cases, options->order);
     std::vector<std::string> notes = analysis::notes_of(analysis::group_of(files));
     std::ranges::move(analysis::notes_of(analysis::group_of(engine_files)),
                       std::back_inserter(notes));

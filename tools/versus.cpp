@@ -41,10 +41,10 @@ void versus(const paired_run_options& chosen, const common_options& common,
   if (both.rounds() < least) throw error(stopped, exit_code::interrupted);
   const analysis::comparison all = both.compared();
   for (const std::string& variable : both.without_effect(all)) {
-    fmt::print(stderr,
-               "layerbench: {} changed nothing that the results record, such as a library's "
-               "version or instruction set; is its name right?\n",
-               variable);
+    note(
+        fmt::format("{} changed nothing that the results record, such as a library's version or "
+                    "instruction set; is its name right?",
+                    variable));
   }
   write(common, render(both, all, common.format, chosen.compare.shown));
   if (both.interrupted()) throw error(stopped, exit_code::interrupted);

@@ -15,6 +15,7 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/number_format.hpp>
+#include <layerbench/base/quiet.hpp>
 #include <layerbench/model/shape_file.hpp>
 
 namespace layerbench::tool::onnx {
@@ -86,7 +87,7 @@ imported import_model(const std::string& file, const import_options& options, bo
   } catch (const std::overflow_error& wrong) {
     throw bad_input(file, "graph", wrong.what());
   }
-  report(result, options.name);
+  if (!is_quiet()) report(result, options.name);
   if (left_out(result.created) && !allow_partial) {
     throw error(fmt::format("{}: no shape file without these nodes; 'layerbench import onnx "
                             "--allow-partial' writes one, marked as partial",

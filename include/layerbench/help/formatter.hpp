@@ -15,14 +15,18 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/base/terminal.hpp>
+
 /// The text of --help.
 namespace layerbench::help {
 
 namespace detail {
 
-/// `text` in indented lines of at most 98 characters.
+/// `text` in indented lines of at most 98 characters, or of the terminal's width if that is less.
 [[nodiscard]] inline std::string wrapped(const std::string& text) {
-  constexpr std::size_t most = 98;
+  constexpr std::size_t usual = 98;
+  const std::size_t columns = terminal_columns();
+  const std::size_t most = columns > 0 ? std::min(usual, columns) : usual;
   const std::string indent(6, ' ');
   std::string out;
   std::string line = indent;

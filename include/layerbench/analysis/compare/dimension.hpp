@@ -182,8 +182,8 @@ using context_fields = std::map<std::string, std::string, std::less<>>;
   context_fields found = file.context;
   std::erase_if(found, [](const auto& entry) {
     const std::string_view field = entry.first;
-    return field != "executable" && !field.ends_with("_version") && !field.ends_with("_hash") &&
-           !field.ends_with("_isa");
+    return field != "executable" && field != "layerbench_commit" && !field.ends_with("_version") &&
+           !field.ends_with("_hash") && !field.ends_with("_isa");
   });
   return found;
 }

@@ -124,10 +124,11 @@ namespace detail {
 }  // namespace detail
 
 /// All layers in which a node is slower or faster, largest differences first; up to 20 unless
-/// `every` one.
-[[nodiscard]] inline table layers_table(const node_comparison& all, bool every) {
+/// `every` one, or `top`.
+[[nodiscard]] inline table layers_table(const node_comparison& all, bool every,
+                                        std::size_t top = 0) {
   using enum align;
-  constexpr std::size_t most = 20;
+  const std::size_t most = top > 0 ? top : 20;
   const std::string item(unit(all.across));
   table t{{{"layer"},
            {item},
@@ -175,7 +176,7 @@ namespace detail {
                     unit(all.across)) +
         text(detail::nodes_table(all, model, how.all)) + detail::top_contributors_text(all, model);
   }
-  const table layers = layers_table(all, how.all);
+  const table layers = layers_table(all, how.all, how.top);
   out += '\n';
   if (layers.rows.empty()) {
     out +=

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -23,6 +24,7 @@
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/short_names.hpp>
+#include <layerbench/shape/record.hpp>
 
 /// Comparisons as text and as CSV.
 namespace layerbench::analysis {
@@ -192,30 +194,64 @@ struct ratio_row {
   return detail::ratio_table("predicted step", rows);
 }
 
+/// Orders of a table of compared layers: faster and slower ones first, largest changes first; by
+/// ratio or new time, largest first; by name.
+enum class comparison_order : std::uint8_t { change, ratio, time, name };
+
 /// How much the text of a comparison says of layers.
 struct layers_shown {
-  bool all = false;   ///< every layer, not only what changed and a few others
-  bool wide = false;  ///< whole names of rows, also the parts that all of them have
+  bool all = false;     ///< every layer, not only what changed and a few others
+  bool wide = false;    ///< whole names of rows, also the parts that all of them have
+  std::size_t top = 0;  ///< that many layers; 0: what changed, and others up to ten rows
+  comparison_order order = comparison_order::change;
 };
 
-/// All layers that became faster or slower, largest changes first. Unclear and then unchanged
-/// layers follow, up to ten rows, or `every` one. `names` are those of the layers, in their order;
-/// default: those of the rows.
-[[nodiscard]] inline table layers_table(const comparison& all, bool every = false,
-                                        const std::vector<std::string>& names = {}) {
-  constexpr std::size_t few = 10;
+}  // namespace layerbench::analysis
+
+template <>
+inline constexpr std::array<std::string_view, 4>
+    layerbench::enum_names<layerbench::analysis::comparison_order>{"change", "ratio", "time",
+                                                                   "name"};
+
+namespace layerbench::analysis {
+
+namespace detail {
+
+/// The positions of the layers in an order.
+[[nodiscard]] inline std::vector<std::size_t> ordered(const comparison& all, comparison_order by) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < all.layers.size(); ++i) order.push_back(i);
   const auto rank = [&](std::size_t i) {
     const compared_layer& layer = all.layers[i];
+    const time_ratio& ratio = layer.ratio;
+    if (by == comparison_order::ratio) return std::tuple{false, false, ratio.value()};
+    if (by == comparison_order::time) return std::tuple{false, false, ratio.new_seconds};
     return std::tuple{layer.changed(), layer.verdict == verdict::unclear,
-                      std::abs(std::log(layer.ratio.value()))};
+                      std::abs(std::log(ratio.value()))};
   };
-  std::ranges::stable_sort(order, std::ranges::greater{}, rank);
+  if (by == comparison_order::name) {
+    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return all.layers[i].row.name; });
+  } else {
+    std::ranges::stable_sort(order, std::ranges::greater{}, rank);
+  }
+  return order;
+}
+
+}  // namespace detail
+
+/// All layers that became faster or slower, largest changes first. Unclear and then unchanged
+/// layers follow, up to ten rows. `how` may ask for others, and for another order. `names` are
+/// those of the layers, in their order; default: those of the rows.
+[[nodiscard]] inline table layers_table(const comparison& all, const layers_shown& how = {},
+                                        const std::vector<std::string>& names = {}) {
+  constexpr std::size_t few = 10;
+  const std::vector<std::size_t> order = detail::ordered(all, how.order);
   std::vector<detail::ratio_row> rows;
   for (const std::size_t i : order) {
     const compared_layer& layer = all.layers[i];
-    if (every || rows.size() < few || layer.changed()) {
+    const bool counts =
+        how.top > 0 ? rows.size() < how.top : how.all || rows.size() < few || layer.changed();
+    if (counts) {
       rows.push_back({names.empty() ? layer.row.name : names[i], &layer});
     }
   }
@@ -274,7 +310,7 @@ namespace detail {
     for (const compared_layer& layer : all.layers) rows.push_back(layer.row.name);
     const result::short_names names = result::table_names_of(rows, how.wide);
     if (!names.shared.empty()) out += fmt::format("layers: {}\n", names.shared);
-    out += text(layers_table(all, how.all, names.own)) + '\n';
+    out += text(layers_table(all, how, names.own)) + '\n';
   }
   return out + remarks(all);
 }

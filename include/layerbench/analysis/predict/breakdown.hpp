@@ -3,14 +3,18 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
 #include <functional>
 #include <ranges>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 #include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/shape/record.hpp>
 
 /// How a step's time divides among its layers, by kind of op or by another property.
 namespace layerbench::analysis {
@@ -73,6 +77,36 @@ template <class Property>
 [[nodiscard]] inline std::vector<layer_time> heaviest_first(const prediction& p) {
   std::vector<layer_time> layers = p.layers;
   std::ranges::stable_sort(layers, std::ranges::greater{}, &layer_time::share);
+  return layers;
+}
+
+/// Orders of a table of layers: by share of the step, time per call and FLOP/s, largest first; by
+/// name and op; as the step runs them.
+enum class layer_order : std::uint8_t { share, time, gflops, name, op, step };
+
+}  // namespace layerbench::analysis
+
+template <>
+inline constexpr std::array<std::string_view, 6>
+    layerbench::enum_names<layerbench::analysis::layer_order>{"share", "time", "gflops",
+                                                              "name",  "op",   "step"};
+
+namespace layerbench::analysis {
+
+/// The layers in an order.
+[[nodiscard]] inline std::vector<layer_time> sorted_layers(const prediction& p, layer_order by) {
+  std::vector<layer_time> layers = p.layers;
+  const auto rate = [](const layer_time& of) { return of.flops.value_or(0) / of.seconds; };
+  switch (by) {
+    case layer_order::share: return heaviest_first(p);
+    case layer_order::time:
+      std::ranges::stable_sort(layers, std::ranges::greater{}, &layer_time::seconds);
+      break;
+    case layer_order::gflops: std::ranges::stable_sort(layers, std::ranges::greater{}, rate); break;
+    case layer_order::name: std::ranges::stable_sort(layers, {}, &layer_time::call_name); break;
+    case layer_order::op: std::ranges::stable_sort(layers, {}, &layer_time::op); break;
+    case layer_order::step: break;
+  }
   return layers;
 }
 

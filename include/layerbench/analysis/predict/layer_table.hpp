@@ -54,10 +54,11 @@ namespace layerbench::analysis {
   return layer.roofs ? layer.roofs->bound() : "";
 }
 
-/// The `most` layers with the largest shares of the step, and the sum of the others. Bottlenecks
-/// are shown where peaks are known.
-[[nodiscard]] inline table heaviest_layers(const prediction& p, std::size_t most) {
-  const std::vector<layer_time> layers = heaviest_first(p);
+/// The `most` layers with the largest shares of the step, or the first in another order, and the
+/// sum of the others. Bottlenecks are shown where peaks are known.
+[[nodiscard]] inline table heaviest_layers(const prediction& p, std::size_t most,
+                                           layer_order by = layer_order::share) {
+  const std::vector<layer_time> layers = sorted_layers(p, by);
   table t{{{"layer"},
            {"op"},
            {"count", align::right},

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <span>
 #include <string>
@@ -280,24 +281,25 @@ LAYERBENCH_INLINE std::string cases_text(std::span<const prediction> predictions
     if (!complete) notes.push_back(format::coverage(p.coverage) + " of the calls were measured");
     if (p.much_disturbed()) notes.emplace_back("disturbed");
     std::vector<std::string>& row = t.rows.emplace_back(std::vector<std::string>{
-        names.own[i], complete ? format::rate(p.images_per_second()) : "",
-        !p.step ? "" : (complete ? "" : "> ") + format::milliseconds(p.step->seconds),
-        complete ? format::range(p.step->low(), p.step->high()) : "",
+        names.own[i], complete ? format::rate(p.images_per_second(), p.digits()) : "",
+        !p.step ? "" : (complete ? "" : "> ") + format::milliseconds(p.step->seconds, p.digits()),
+        complete ? format::range(p.step->low(), p.step->high(), p.digits()) : "",
         fmt::format("{}", fmt::join(notes, ", "))});
     if (!has_texts) continue;
-    row.insert(row.begin() + 1, complete && p.text ? format::rate(p.tokens_per_second()) : "");
+    row.insert(row.begin() + 1,
+               complete && p.text ? format::rate(p.tokens_per_second(), p.digits()) : "");
   }
   return (names.shared.empty() ? "" : names.shared + ":\n") + text(t);
 }
 
-LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions,
-                                   std::size_t most_layers) {
+LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions, std::size_t most_layers,
+                                   layer_order by) {
   std::string out;
   std::set<std::string> unknown_limits;  // mostly the same of all cases
   for (const prediction& p : predictions) {
     out += headline(p) + '\n' + remarks(p);
     if (!p.layers.empty() && most_layers > 0) {
-      out += '\n' + text(heaviest_layers(p, most_layers));
+      out += '\n' + text(heaviest_layers(p, most_layers, by));
       if (p.limits) out += '\n' + text(worth_optimising_table(p, most_layers));
     }
     out += '\n';
@@ -364,6 +366,24 @@ LAYERBENCH_INLINE table records(std::span<const prediction> predictions) {
                   yes_no(p.partial()), format::exact(p.disturbed), format::exact(p.coverage),
                   fmt::format("{}", fmt::join(p.missing, " "))});
     t.rows.push_back(std::move(cells));
+  }
+  return t;
+}
+
+LAYERBENCH_INLINE table layer_records(std::span<const prediction> predictions,
+                                      std::size_t most_layers, layer_order by) {
+  table t = table_with_columns(
+      "case cache layer op pass key count seconds_per_call seconds_low seconds_high share flops "
+      "flops_per_second bound of_peak");
+  for (const prediction& p : predictions) {
+    for (const layer_time& layer : sorted_layers(p, by) | std::views::take(most_layers)) {
+      const auto rate = layer.flops ? std::optional(*layer.flops / layer.seconds) : std::nullopt;
+      t.rows.push_back({p.configuration.text(), p.cache, layer.name, layer.op, layer.pass,
+                        layer.key, std::to_string(layer.count), format::exact(layer.seconds),
+                        format::exact(layer.low), format::exact(layer.high),
+                        format::exact(layer.share), format::exact(layer.flops), format::exact(rate),
+                        bound_of(layer), format::exact(share_of_roof(layer))});
+    }
   }
   return t;
 }

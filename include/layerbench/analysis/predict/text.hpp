@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <layerbench/analysis/predict/breakdown.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/base/table.hpp>
 
@@ -40,9 +41,10 @@ struct headlines {
 /// The same for a terminal: what all cases share stands above the table.
 [[nodiscard]] std::string cases_text(std::span<const prediction> predictions);
 
-/// Each prediction with its heaviest layers, and cases_text() of several predictions.
+/// Each prediction with its heaviest layers, or the first in another order, and cases_text() of
+/// several predictions.
 [[nodiscard]] std::string text(std::span<const prediction> predictions,
-                               std::size_t most_layers = 10);
+                               std::size_t most_layers = 10, layer_order by = layer_order::share);
 
 /// The times of a prediction in seconds, under their names in JSON and CSV.
 [[nodiscard]] std::vector<std::pair<std::string, std::optional<double>>> times(const prediction& p);
@@ -52,6 +54,10 @@ struct headlines {
 
 /// One row per prediction, without its layers; a missing number is an empty cell.
 [[nodiscard]] table records(std::span<const prediction> predictions);
+
+/// One row per layer of each prediction: the first `most_layers` in an order.
+[[nodiscard]] table layer_records(std::span<const prediction> predictions, std::size_t most_layers,
+                                  layer_order by);
 
 }  // namespace layerbench::analysis
 

@@ -280,14 +280,14 @@ LAYERBENCH_INLINE validation validate(std::span<const result::results> files,
 
 namespace detail {
 
-/// Whether an engine's chain ran the step that was predicted, on as many threads. Names of backends
-/// differ, and so may layouts, which engines choose themselves.
+/// Whether an engine's chain ran the step that was predicted, on as many threads and on data of the
+/// same class. Names of backends differ, and so may layouts, which engines choose themselves.
 [[nodiscard]] inline bool same_step(const prediction& predicted,
                                     const result::configuration_name& chain, std::int64_t threads) {
   const result::configuration_name& own = predicted.configuration;
   const auto conditions = [](const result::configuration_name& of) {
     return std::tuple(of.model, of.phase(), of.dtype, of.batch, of.ranks(), of.count("tokens"),
-                      of.count("context"));
+                      of.count("context"), of.parameter("data", ""));
   };
   return conditions(own) == conditions(chain) && predicted.threads == threads;
 }
