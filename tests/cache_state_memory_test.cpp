@@ -1,17 +1,22 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
+#include <layerbench/cache_state/number_class.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
@@ -26,8 +31,15 @@
 namespace layerbench::run {
 namespace cache_state_memory_test {
 
+using ::testing::AllOf;
 using testing::configuration_of;
+using ::testing::Contains;
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::Gt;
+using ::testing::Lt;
 using testing::mentions;
+using ::testing::Ne;
 using ::testing::SizeIs;
 
 constexpr std::size_t too_much = std::size_t{1} << 60U;
@@ -50,6 +62,52 @@ TEST(Workspace, IsSharedAndFreedWithItsLastHolder) {
   const std::weak_ptr<device_memory> outgrown = first;
   first.reset();
   EXPECT_TRUE(outgrown.expired());
+}
+
+/// The floating-point numbers of `type` that a device's memory of constants begins with.
+template <class T>
+std::vector<T> constants_of(number_class numbers) {
+  device_context context(
+      std::make_unique<backend_device<reference::backend, op::activation>>(/*threads=*/1), numbers);
+  std::vector<T> values(1000);
+  std::memcpy(values.data(), context.constants(values.size() * sizeof(T)),
+              values.size() * sizeof(T));
+  return values;
+}
+
+TEST(Constants, AreNumbersOfTheClassThatWasAskedFor) {
+  const auto classes = [](const std::vector<float>& values) {
+    std::set<int> all;
+    for (const float value : values) all.insert(std::fpclassify(value));
+    return all;
+  };
+  EXPECT_THAT(classes(constants_of<float>(number_class::normal)), ElementsAre(FP_NORMAL));
+  EXPECT_THAT(classes(constants_of<float>(number_class::zeros)), ElementsAre(FP_ZERO));
+  EXPECT_THAT(classes(constants_of<float>(number_class::denormal)), ElementsAre(FP_SUBNORMAL));
+  // f16 and bf16: no bit of the exponent, and one of the fraction.
+  for (const std::uint16_t word : constants_of<std::uint16_t>(number_class::denormal)) {
+    EXPECT_EQ(word & 0x7F80U, 0U);
+    EXPECT_NE(word & 0x7FU, 0U);
+  }
+}
+
+TEST(TimedData, HasTheClassUnlessReadersNeedCertainValues) {
+  op::operand weights{
+      .name = "weights", .extents = {4, 100}, .role = op::role::weights, .type = dtype::f32};
+  const auto values_of = [&](number_class numbers) {
+    return random_values(timed_data(weights, 1, numbers));
+  };
+  EXPECT_EQ(values_of(number_class::normal), random_values(test_data(weights, 1)));
+  EXPECT_THAT(values_of(number_class::zeros), Each(0));
+  for (const dtype type : {dtype::f32, dtype::bf16, dtype::f16, dtype::f8_e4m3}) {
+    weights.type = type;
+    const std::vector<float> values = values_of(number_class::denormal);
+    const double least_normal = std::ldexp(1.0, traits(type).min_exponent);
+    EXPECT_THAT(values, Each(AllOf(Gt(-least_normal), Lt(least_normal)))) << name(type);
+    EXPECT_THAT(values, Contains(Ne(0))) << name(type);
+  }
+  weights.range_required = true;
+  EXPECT_EQ(values_of(number_class::denormal), values_of(number_class::normal));
 }
 
 TEST(HostBuffer, CountsWhatWasPromisedAndNotUsedYet) {

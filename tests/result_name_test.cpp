@@ -58,6 +58,21 @@ TEST(RowName, MayJoinLayers) {
   EXPECT_EQ(parse_row("conv+gemm/fwd/onednn/f32/net/conv1/batch:8/cache:hot"), std::nullopt);
 }
 
+TEST(CaseName, HasDataOfAnotherClass) {
+  configuration_name zeros = rich;
+  zeros.parameters["data"] = "zeros";
+  zeros.parameters["memory"] = "reused";
+  EXPECT_EQ(zeros.text(),
+            "training/onednn/f32/resnet50/batch:8/layout:nchw/memory:reused/data:zeros/"
+            "threads:2/ranks:3");
+  EXPECT_EQ(parse_configuration(zeros.text()), zeros);
+  configuration_name usual = zeros;
+  usual.parameters.erase("data");
+  EXPECT_NE(identity(zeros, "conv", "fwd", "key", "hot", ""),
+            identity(usual, "conv", "fwd", "key", "hot", ""))
+      << "timings on zeros are never those on other data";
+}
+
 TEST(CaseName, IsWrittenAndReadBack) {
   EXPECT_EQ(plain.text(), "inference/onednn/f32/resnet50/batch:8");
   EXPECT_EQ(rich.text(), "training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2/ranks:3");

@@ -129,7 +129,7 @@ class buffer_layout_builder {
       std::size_t bytes = plan_.operands()[i].bytes;
       for (const repeated_use& use : uses) bytes = std::max(bytes, use.bytes);
       layout_.touched_bytes += bytes - plan_.operands()[i].bytes;
-      layout_.slices.push_back(recent ? add_recent(what.request, history, i, bytes, written)
+      layout_.slices.push_back(recent ? add_recent(what, history, i, bytes, written)
                                       : add_old(i, bytes, written || !uses.empty()));
       for (repeated_use& use : uses) repeat(std::move(use), layout_.slices[i]);
     }
@@ -325,8 +325,9 @@ class buffer_layout_builder {
 
   /// Reserves `least_bytes` or more for an operand that the step used not long before the call, and
   /// adds the setup op that used it. `changes`: the call writes it.
-  slice add_recent(plan_request request, const operand_history& history, std::size_t i,
+  slice add_recent(const op_in_context& what, const operand_history& history, std::size_t i,
                    std::size_t least_bytes, bool changes) {
+    plan_request request = what.request;
     const previous_use* const last = history.uses.empty() ? nullptr : &history.uses.front();
     const bool keeps_values = !changes && !plan_.operands()[i].logical.opaque;
     if (last && !last->writes && keeps_values && needs_its_user(history, i)) {
@@ -345,7 +346,7 @@ class buffer_layout_builder {
     // it, and it does not matter which core wrote it. It also suffices for what the producer writes
     // beside its result, which is small or needs certain values.
     std::unique_ptr<any_plan> plan;
-    if (history.producer && needs_its_user(history, i)) {
+    if (history.producer && !what.copies_sources && needs_its_user(history, i)) {
       plan = plan_or_null(device_, *history.producer, request);
     }
     if (plan && !is_result(*plan, history.producer_output)) plan.reset();

@@ -16,6 +16,7 @@
 #include <layerbench/backend/device.hpp>
 #include <layerbench/cache_state/eviction.hpp>
 #include <layerbench/cache_state/first_touch.hpp>
+#include <layerbench/cache_state/number_class.hpp>
 #include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/op/test_data.hpp>
 
@@ -24,16 +25,25 @@ namespace layerbench::run {
 /// A device, the memory on it that its rows share, and what they know of its plans.
 class device_context {
  public:
-  explicit device_context(std::unique_ptr<compute_device> device) : device_(std::move(device)) {}
+  /// `numbers` are those that its memory holds for timed calls. Verification has its own memory.
+  explicit device_context(std::unique_ptr<compute_device> device,
+                          number_class numbers = number_class::normal)
+      : device_(std::move(device)), numbers_(numbers) {
+    for (std::size_t i = 0; i < pools_.size(); ++i) {
+      const bool positive = shared_buffer_kinds.at(i) == buffer_kind::updated;
+      for (pool& one : pools_.at(i)) one = pool(positive, numbers);
+    }
+  }
 
   [[nodiscard]] compute_device& device() const { return *device_; }
+  [[nodiscard]] number_class numbers() const { return numbers_; }
 
   /// Memory of one of `shared_buffer_kinds`; a later call may move it. Hot calls have separate
   /// memory, which caches keep for long. Constants are random numbers of magnitude 1/4 to 2 in
-  /// every floating-point type. Updated memory begins as such numbers, but positive. Calls must
-  /// read activations only after a write: results of results grow without bounds, and the bits of
-  /// another data type may be numbers on which processors are slow. Setup ops whose results nobody
-  /// reads may do otherwise.
+  /// every floating-point type, or numbers of another class. Updated memory begins as such numbers,
+  /// but positive. Calls must read activations only after a write: results of results grow without
+  /// bounds, and the bits of another data type may be numbers on which processors are slow. Setup
+  /// ops whose results nobody reads may do otherwise.
   [[nodiscard]] address memory(buffer_kind kind, std::size_t bytes, bool hot) {
     return pools_.at(static_cast<std::size_t>(kind)).at(hot ? 1 : 0).get(*device_, bytes);
   }
@@ -84,7 +94,8 @@ class device_context {
   class pool {
    public:
     pool() = default;
-    explicit pool(bool positive) : sign_mask_(positive ? 0 : 0x8000U) {}
+    pool(bool positive, number_class numbers)
+        : sign_mask_(positive || numbers == number_class::zeros ? 0 : 0x8000U), numbers_(numbers) {}
 
     [[nodiscard]] address get(compute_device& device, std::size_t bytes) {
       if (!memory_ || bytes_ < bytes) grow(device, bytes);
@@ -121,7 +132,18 @@ class device_context {
       drawn_bytes_ = bytes;
     }
 
-    /// Writes words that are small numbers as bf16 (1/4 to 1), f16 (1.6 to 2) and halves of f32.
+    /// The low 15 bits of a word of 16 random bits. Normal: small numbers as bf16 (1/4 to 1), f16
+    /// (1.6 to 2) and halves of f32. Denormal: such numbers as all of these and as f8_e4m3.
+    [[nodiscard]] std::uint32_t magnitude(std::uint32_t word) const {
+      switch (numbers_) {
+        case number_class::zeros: return 0;
+        case number_class::denormal: return 1U + (word & 0x3U);
+        case number_class::normal: break;
+      }
+      return 0x3E80U + (word & 0xFFU);
+    }
+
+    /// Writes random words.
     void draw(compute_device& device, std::byte* to, std::size_t begin, std::size_t end) const {
       std::vector<std::uint16_t> words(block / sizeof(std::uint16_t));
       constexpr std::uint64_t seed = 1;
@@ -131,8 +153,7 @@ class device_context {
           const std::uint64_t drawn = random_bits(seed, next++);
           for (std::size_t j = 0; j < 4; ++j) {
             const auto word = static_cast<std::uint32_t>(drawn >> (16 * j));
-            words[i + j] =
-                static_cast<std::uint16_t>((word & sign_mask_) | (0x3E80U + (word & 0xFFU)));
+            words[i + j] = static_cast<std::uint16_t>((word & sign_mask_) | magnitude(word));
           }
         }
         device.copy(to + done, words.data(), std::min(block, end - done));
@@ -141,6 +162,7 @@ class device_context {
     }
 
     std::uint32_t sign_mask_ = 0x8000U;
+    number_class numbers_ = number_class::normal;
     std::unique_ptr<device_memory> memory_;
     std::size_t bytes_ = 0;
     std::unique_ptr<device_memory> drawn_;  ///< null where the device is the host
@@ -149,8 +171,8 @@ class device_context {
   using pools = std::array<pool, 2>;  ///< the second one for hot calls
 
   std::unique_ptr<compute_device> device_;
-  std::array<pools, shared_buffer_kinds.size()> pools_{
-      pools{}, pools{}, pools{pool(/*positive=*/true), pool(/*positive=*/true)}};
+  number_class numbers_;
+  std::array<pools, shared_buffer_kinds.size()> pools_;
   pool eviction_pool_;
   std::weak_ptr<device_memory> workspace_;  ///< of the latest request that got new memory
   std::size_t workspace_bytes_ = 0;

@@ -52,6 +52,9 @@ struct op_in_context {
   /// As an endless loop of steps does. Otherwise calls do not wait, and nothing reads their
   /// results.
   bool warm_shared_cache = true;
+  /// Copies write the sources, in place of the ops that do so in the model: what these would
+  /// compute of numbers that are not normal would be other numbers.
+  bool copies_sources = false;
 };
 
 }  // namespace layerbench::run

@@ -287,8 +287,8 @@ class operand_ring {
     layout_.rings.set_memory(buffer_kind::own, own_->data());
     auto* first = static_cast<std::byte*>(own_->data());
     compute_device& device = context_.device();
-    fill_own_operands(device, plan_, layout_.slices, first, seed);
-    for (const setup_op& op : layout_.setup_ops) op.fill_own(device, first, seed);
+    fill_own_operands(device, plan_, layout_.slices, first, seed, context_.numbers());
+    for (const setup_op& op : layout_.setup_ops) op.fill_own(context_, first, seed);
     for (std::size_t done = slot; done < bytes; done += slot) {
       device.copy(first + done, first, slot);
     }

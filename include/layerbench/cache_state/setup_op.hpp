@@ -14,17 +14,18 @@
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/forward_results.hpp>
 #include <layerbench/cache_state/device_context.hpp>
+#include <layerbench/cache_state/number_class.hpp>
 #include <layerbench/cache_state/op_in_context.hpp>
 #include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/op/test_data.hpp>
 
 namespace layerbench::run {
 
-/// Writes test data to those of a plan's operands that lie in the row's own memory, in the slot
-/// that begins at `own_slot`; to opaque ones what a forward pass writes for test data.
+/// Writes test data of a class to those of a plan's operands that lie in the row's own memory, in
+/// the slot that begins at `own_slot`; to opaque ones what a forward pass writes for test data.
 inline void fill_own_operands(compute_device& device, const any_plan& plan,
                               const std::vector<slice>& slices, std::byte* own_slot,
-                              std::uint64_t seed) {
+                              std::uint64_t seed, number_class numbers) {
   std::vector<address> opaque(slices.size(), nullptr);
   for (std::size_t i = 0; i < slices.size(); ++i) {
     const op::operand& operand = plan.operands()[i].logical;
@@ -33,7 +34,7 @@ inline void fill_own_operands(compute_device& device, const any_plan& plan,
     if (operand.opaque) {
       opaque[i] = to;
     } else {
-      plan.draw(i, test_data(operand, operand_seed(seed, i)), to);
+      plan.draw(i, timed_data(operand, operand_seed(seed, i), numbers), to);
     }
   }
   std::vector<reference::tensor> inputs(slices.size());
@@ -117,8 +118,9 @@ class setup_op {
   }
 
   /// Writes test data to operands in the row's own memory, in the slot at `own_slot`.
-  void fill_own(compute_device& device, std::byte* own_slot, std::uint64_t seed) const {
-    if (plan_) fill_own_operands(device, *plan_, slices_, own_slot, seed);
+  void fill_own(device_context& context, std::byte* own_slot, std::uint64_t seed) const {
+    if (!plan_) return;
+    fill_own_operands(context.device(), *plan_, slices_, own_slot, seed, context.numbers());
   }
 
   /// Sets how many calls ahead it runs: whole ones, and a fraction of the time between two calls.

@@ -22,11 +22,11 @@ namespace layerbench::result {
 
 /// Further parameters of a name in their fixed order. A name has only those that differ from the
 /// defaults: tokens and context of the shape file, phase inference, layout nhwc, no fusion, fresh
-/// memory, timing of GPUs by graph (in training by stream), all threads of the machine, one rank,
-/// and no background load during the calls.
-inline constexpr std::array<std::string_view, 10> parameter_order{
-    "tokens", "context", "phase",   "layout", "fusion",
-    "memory", "timing",  "threads", "ranks",  "during"};
+/// memory, data of normal numbers, timing of GPUs by graph (in training by stream), all threads of
+/// the machine, one rank, and no background load during the calls.
+inline constexpr std::array<std::string_view, 11> parameter_order{
+    "tokens", "context", "phase",   "layout", "fusion", "memory",
+    "data",   "timing",  "threads", "ranks",  "during"};
 
 using name_parameters = std::map<std::string, std::string, std::less<>>;
 

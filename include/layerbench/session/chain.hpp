@@ -250,7 +250,8 @@ class chain {
 
   /// Writes test data to a kept tensor, in its order.
   void draw(const model::kept_tensor& kept, std::uint64_t seed) {
-    const test_data data(kept.logical, operand_seed(seed, kept.values));
+    const test_data data =
+        timed_data(kept.logical, operand_seed(seed, kept.values), memory_->numbers());
     const use& first = first_uses_.at(kept.tensor);
     void* const to = at(first.start);
     if (kept.order.empty()) return plans_[first.call]->draw(first.operand, data, to);

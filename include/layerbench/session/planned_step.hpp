@@ -48,7 +48,8 @@ class planned_step {
                          .footprint = found.footprint,
                          .shared_bytes = found.shared_bytes,
                          .share = share_of(of),
-                         .step_calls = step_.calls.size()};
+                         .step_calls = step_.calls.size(),
+                         .copies_sources = context_->numbers() != number_class::normal};
     result.request.pass = of.pass;
     for (const model::operand_state& state : found.operands) {
       operand_history& history = result.operands.emplace_back();

@@ -5,6 +5,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <tuple>
 #include <utility>
 
 #include <layerbench/backend/registry.hpp>
@@ -15,7 +16,8 @@
 
 namespace layerbench::run::detail {
 
-/// The devices of the suite, one for each backend and thread count, made when first asked for.
+/// The devices of the suite, one for each backend, thread count and class of numbers, made when
+/// first asked for.
 class suite_devices {
  public:
   /// `ranks` and `tuner` may be null.
@@ -23,16 +25,17 @@ class suite_devices {
                 timing_mode timing)
       : known_(known), tuner_(std::move(tuner)), ranks_(ranks), timing_(timing) {}
 
-  [[nodiscard]] std::shared_ptr<device_context> of(const std::string& backend, int threads) {
-    std::shared_ptr<device_context>& context = contexts_[{backend, threads}];
-    if (!context) context = make(*known_.find(backend), threads);
+  [[nodiscard]] std::shared_ptr<device_context> of(const std::string& backend, int threads,
+                                                   number_class numbers = number_class::normal) {
+    std::shared_ptr<device_context>& context = contexts_[{backend, threads, numbers}];
+    if (!context) context = make(*known_.find(backend), threads, numbers);
     return context;
   }
 
  private:
-  [[nodiscard]] std::shared_ptr<device_context> make(const backend_entry& entry,
-                                                     int threads) const {
-    auto context = std::make_shared<device_context>(entry.make_device(threads));
+  [[nodiscard]] std::shared_ptr<device_context> make(const backend_entry& entry, int threads,
+                                                     number_class numbers) const {
+    auto context = std::make_shared<device_context>(entry.make_device(threads), numbers);
     compute_device& device = context->device();
     if (entry.has_graphs) device.set_timing(timing_);
     if (ranks_ != nullptr) {
@@ -59,7 +62,7 @@ class suite_devices {
   std::shared_ptr<autotuner> tuner_;
   data_parallel_group* ranks_;
   timing_mode timing_;
-  std::map<std::pair<std::string, int>, std::shared_ptr<device_context>> contexts_;
+  std::map<std::tuple<std::string, int, number_class>, std::shared_ptr<device_context>> contexts_;
 };
 
 }  // namespace layerbench::run::detail
