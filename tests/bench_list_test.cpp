@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/base/version.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/op/builtin.hpp>
 #include <layerbench/result/name.hpp>
@@ -204,7 +205,7 @@ TEST(Help, HasEveryOption) {
           std::regex_search(done.out, std::regex("[ ,]" + option + "(\\[=.*\\])?[ \n]"));
       EXPECT_EQ(there, fits) << program << option;
     }
-    EXPECT_EQ(bench(program, {"--version"}).out, program + " " LAYERBENCH_VERSION "\n");
+    EXPECT_EQ(bench(program, {"--version"}).out, program + ' ' + version_text() + '\n');
     EXPECT_EQ(bench(program, {"--version"}).exit_code, 0);
   }
 }

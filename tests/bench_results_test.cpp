@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/base/stats.hpp>
+#include <layerbench/base/version.hpp>
 #include <layerbench/result/read_results.hpp>
 
 #include "support/bench.hpp"
@@ -52,11 +53,12 @@ TEST(Results, ReplaceAnOlderFile) {
 TEST(Results, HaveEveryCounter) {
   const testing::tiny_directory directory;
   const std::set<std::string> always{
-      "min_s",           "p95_s",       "mean_s",        "samples",         "calls_a_sample",
-      "clock_s",         "cpu_s",       "wall_s",        "count",           "flops",
-      "bytes",           "flops_exact", "ring_bytes",    "verified",        "disturbed",
-      "retries",         "stalls",      "touched_bytes", "displaced_bytes", "footprint_bytes",
-      "workspace_bytes", "slowed",      "turn_s"};
+      "min_s",           "p95_s",         "mean_s",          "samples",
+      "calls_a_sample",  "clock_s",       "cpu_s",           "wall_s",
+      "count",           "flops",         "bytes",           "flops_exact",
+      "ring_bytes",      "verified",      "disturbed",       "retries",
+      "stalls",          "touched_bytes", "displaced_bytes", "footprint_bytes",
+      "workspace_bytes", "slowed",        "turn_s",          "p99_s"};
   for (const result::measurement& row : directory.measure().rows) {
     std::set<std::string> expected = always;
     if (row.counters.at("samples") >= 6) expected.insert({"low_s", "high_s"});
@@ -132,6 +134,7 @@ TEST(Results, SayWhereTheyComeFrom) {
   result::results result = directory.measure({"--seed=77", "--benchmark_context=by=a=b"});
   EXPECT_EQ(result.context.at("layerbench_schema"), "1");
   EXPECT_EQ(result.context.at("layerbench_version"), LAYERBENCH_VERSION);
+  EXPECT_EQ(result.context_value("layerbench_commit").value_or(""), commit());
   EXPECT_EQ(result.context.at("seed"), "77");
   EXPECT_EQ(result.context.at("by"), "a=b");
   EXPECT_EQ(result.context.contains("onednn_version"), testing::has_onednn);

@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <array>
+#include <cstddef>
 #include <cstdio>
 #include <memory>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -121,6 +123,41 @@ TEST(ConsoleTable, FitsWithTheLongestNames) {
   }
   std::istringstream stream(console_table(rows, false));
   for (std::string line; std::getline(stream, line);) EXPECT_LE(line.size(), 100U) << line;
+}
+
+TEST(ConsoleTable, FitsANarrowTerminalWithWholeNames) {
+  const std::string layer(70, 'a');
+  const measurements rows{round_of(layer, 0, 1e-3), round_of("conv2", 0, 1e-6)};
+  const std::string text = console_table(rows, false, false, false, {.columns = 80});
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) EXPECT_LE(line.size(), 80U) << line;
+  EXPECT_THAT(text, AllOf(HasSubstr('\n' + layer + "\n "), HasSubstr("\nconv2 ")));
+}
+
+TEST(ConsoleTable, HasTimesInTheUnitThatWasAskedFor) {
+  const measurements rows{round_of("conv1", 0, 4e-6), round_of("conv2", 0, 1.5)};
+  const std::string in_ms = console_table(rows, false, false, false, {.unit = "ms"});
+  EXPECT_THAT(in_ms, AllOf(HasSubstr(" 0.00400 ms "), HasSubstr(" 1500 ms ")));
+  const std::string in_ns = console_table(rows, false, false, false, {.unit = "ns"});
+  EXPECT_THAT(in_ns, AllOf(HasSubstr(" 4000 ns "), HasSubstr(" 1500000000 ns ")));
+  std::set<std::size_t> widths;
+  std::istringstream stream(in_ns);
+  for (std::string line; std::getline(stream, line);) {
+    if (line.starts_with("conv") || line.starts_with("---")) widths.insert(line.size());
+  }
+  EXPECT_THAT(widths, SizeIs(1)) << in_ns;
+}
+
+TEST(ConsoleTable, HasPercentilesOfSamples) {
+  measurements rows{round_of("conv1", 0, 4e-6), round_of("conv1", 1, 4e-6), round_of("fc", 0, 1)};
+  rows[0].counters["p95_s"] = rows[1].counters["p95_s"] = 5e-6;
+  rows[0].counters["p99_s"] = 7e-6;
+  rows[1].counters["p99_s"] = 9e-6;
+  const std::string text = console_table(rows, false, false, false, {.percentiles = true});
+  EXPECT_THAT(text, Not(HasSubstr("Iterations")));
+  EXPECT_TRUE(std::regex_search(text, std::regex("\nBenchmark +p50 +p95 +p99 ")));
+  EXPECT_TRUE(std::regex_search(text, std::regex("\nconv1 +4.00 us +5.00 us +8.00 us "))) << text;
+  EXPECT_TRUE(std::regex_search(text, std::regex("\nfc +1.00 s +- +- "))) << "of older files";
 }
 
 TEST(ConsoleTable, ShowsNoRateWithoutArithmetic) {

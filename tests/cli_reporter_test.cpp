@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -122,6 +123,23 @@ TEST(Reporter, NumbersThatAreNotFiniteAreLeftOut) {
         EXPECT_EQ(shown.at(3).at("flops"), 1280) << "the mean of the others";
       }
     }
+  }
+}
+
+TEST(Reporter, WritesTimesInTheUnitThatWasAskedFor) {
+  const auto written = [](std::string_view unit) {
+    const auto runs = to_runs(three_rounds(), row_choice::rounds_and_aggregates, unit);
+    return json::value::parse(render(runs, {"json"})).at("benchmarks");
+  };
+  const json::value usual = written("");
+  const json::value in_us = written("us");
+  ASSERT_EQ(usual.size(), in_us.size());
+  for (std::size_t i = 0; i < usual.size(); ++i) {
+    EXPECT_EQ(usual.at(i).at("time_unit"), "ns");
+    EXPECT_EQ(in_us.at(i).at("time_unit"), "us");
+    if (usual.at(i).value("aggregate_unit", "time") == "percentage") continue;
+    EXPECT_NEAR(usual.at(i).at("real_time").get<double>(),
+                1000 * in_us.at(i).at("real_time").get<double>(), 1e-6);
   }
 }
 

@@ -5,13 +5,20 @@
 
 Each call states its exit code, and the files that must be as they were.
 """
+import csv
+import fcntl
 import json
 import os
 import pathlib
 import re
+import pty
+import re
+import struct
 import subprocess
 import sys
 import tempfile
+import termios
+import threading
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -427,6 +434,186 @@ class ReportOfHostileFiles(Case):
     def test_console(self):
         done = self.tool("report", self.file, "--allow-partial", "--format=markdown")
         self.assertNotIn("\x1b", done.stdout)
+class Options(Case):
+    """Options that hands try, and what they must not change."""
+
+    SHORT = ("--max-time=0", "--benchmark_repetitions=1", "--threads=1")
+
+    def rows(self, file):
+        """The rows of a result file."""
+        return json.loads((self.folder / file).read_text())["benchmarks"]
+
+    def seen(self, *command, columns=80):
+        """What a command writes to a terminal of so many columns."""
+        main, other = pty.openpty()
+        self.addCleanup(os.close, main)
+        fcntl.ioctl(other, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+        text = []
+
+        def read():
+            try:
+                while part := os.read(main, 65536):
+                    text.append(part)
+            except OSError:  # the last writer has closed the terminal
+                pass
+        reader = threading.Thread(target=read)
+        reader.start()
+        try:
+            self.call(command, 0, stdout=other, env={**ENVIRONMENT, "NO_COLOR": "1"})
+        finally:
+            os.close(other)
+            reader.join()
+        return b"".join(text).decode().replace("\r\n", "\n")
+
+    def test_help_is_a_subcommand(self):
+        self.assertEqual(self.tool("help").stdout, self.tool("--help").stdout)
+        self.assertEqual(self.tool("help", "predict").stdout,
+                         self.tool("predict", "--help").stdout)
+        self.assertIn("predcit", self.tool("help", "predcit", code=2).stderr)
+        self.tool("help", "predict", "show", code=2)
+        self.assertIn("subcommand", self.tool("help", "--help").stdout)
+
+    def test_version_has_the_commit_as_files_have(self):
+        version = self.tool("--version").stdout
+        found = re.fullmatch(r"layerbench (\d+\.\d+\.\d+)(?: \(([0-9a-f]{7,}(?:-dirty)?)\))?\n",
+                             version)
+        self.assertTrue(found, version)
+        self.assertEqual(self.bench("bench_conv", "--version").stdout.split()[1:],
+                         version.split()[1:])
+        self.bench("bench_conv", "--model=lenet5", "--benchmark_dry_run",
+                   "--benchmark_out=r.json")
+        context = json.loads((self.folder / "r.json").read_text())["context"]
+        self.assertEqual(context["layerbench_version"], found[1])
+        self.assertEqual(context.get("layerbench_commit"), found[2])
+        # Another commit is no other condition.
+        context["layerbench_commit"] = "0123456789ab"
+        other = {"context": context, "benchmarks": self.rows("r.json")}
+        (self.folder / "other.json").write_text(json.dumps(other))
+        self.assertEqual(self.tool("compare", "r.json", "other.json").stderr, "")
+
+    def test_tables_are_sorted_and_cut(self):
+        def column(name, *arguments):
+            text = self.tool("show", "resnet50", "--format", "csv", *arguments).stdout
+            return [row[name] for row in csv.DictReader(text.splitlines())]
+        flops = [int(value) for value in column("flops", "--sort", "flops", "--top", "7")]
+        self.assertEqual(len(flops), 7)
+        self.assertEqual(flops, sorted(map(int, column("flops")), reverse=True)[:7])
+        names = column("name", "--sort", "name")
+        self.assertEqual(names, sorted(names))
+        for wrong in (("--top", "0"), ("--top", "-1"), ("--top", "many"), ("--sort", "colour")):
+            self.tool("show", "lenet5", *wrong, code=2)
+
+    def test_predictions_list_as_many_layers_as_asked_for(self):
+        self.bench("bench_model", "--model=lenet5", *self.SHORT, "--benchmark_out=r.json")
+        cases = self.tool("predict", "r.json", "--format", "csv").stdout.splitlines()
+        self.assertTrue(cases[0].startswith("model,"))
+        self.assertEqual(len(cases), 2)
+
+        def layers(*arguments):
+            text = self.tool("predict", "r.json", "--format", "csv", *arguments).stdout
+            return list(csv.DictReader(text.splitlines()))
+        every = layers("--all")
+        whole = json.loads(self.tool("predict", "r.json", "--format", "json").stdout)
+        self.assertEqual(len(every), len(whole["predictions"][0]["layers"]))
+        self.assertAlmostEqual(sum(float(row["share"]) for row in every), 1)
+        times = [float(row["seconds_per_call"]) for row in layers("--top", "3", "--sort", "time")]
+        self.assertEqual(times, sorted((float(row["seconds_per_call"]) for row in every),
+                                       reverse=True)[:3])
+        text = self.tool("predict", "r.json", "--all", "--sort", "name").stdout
+        self.assertEqual([row["layer"] for row in every if row["layer"] not in text], [])
+        self.tool("predict", "r.json", "--all", "--top", "3", code=2)
+        self.tool("predict", "r.json", "--sort", "size", code=2)
+        self.tool("compare", "r.json", "r.json", "--all", "--top", "3", code=2)
+        rows = self.tool("compare", "r.json", "r.json", "--top", "2", "--sort", "time").stdout
+        self.assertIn("more", rows)
+        self.tool("compare", "r.json", "r.json", "--across=node", "--sort", "time", code=2)
+
+    def test_quiet_leaves_results_and_errors(self):
+        out = self.bench("bench_conv", "--model=lenet5", *self.SHORT, "--quiet",
+                         "--benchmark_out=r.json")
+        self.assertEqual(out.stderr, "")
+        self.assertIn("conv1", out.stdout)
+        self.assertIn("no such", self.bench("bench_conv", "--quiet", "--nothing", code=2).stderr)
+        self.assertEqual(self.tool("compare", "r.json", "r.json", "--quiet").stderr, "")
+        self.assertNotEqual(self.tool("compare", "r.json", "r.json").stderr, "")
+        self.assertNotEqual(self.tool("compare", "r.json", "none.json", "--quiet", code=3).stderr,
+                            "")
+
+    def test_times_have_the_unit_that_was_asked_for(self):
+        for unit, seconds in (("us", 1e-6), ("s", 1)):
+            out = self.bench("bench_conv", "--model=lenet5", *self.SHORT,
+                             f"--benchmark_time_unit={unit}", "--benchmark_out=r.json")
+            self.assertIn(f" {unit} ", out.stdout)
+            for row in self.rows("r.json"):
+                self.assertEqual(row["time_unit"], unit)
+                self.assertGreaterEqual(row["real_time"] * seconds * 1.001, row["min_s"])
+        self.tool("predict", "r.json", "--model=lenet5", "--allow-partial")
+        self.bench("bench_conv", "--benchmark_time_unit=min", code=2)
+        environment = {**ENVIRONMENT, "BENCHMARK_TIME_UNIT": "hours"}
+        self.assertIn("BENCHMARK_TIME_UNIT",
+                      self.bench("bench_conv", "--list", code=2, env=environment).stderr)
+
+    def test_a_dry_run_calls_each_row_once(self):
+        self.bench("bench_model", "--model=lenet5", "--benchmark_dry_run", "--chain",
+                   "--benchmark_repetitions=9", "--benchmark_out=r.json")
+        rows = self.rows("r.json")
+        self.assertEqual({(row["run_type"], row["iterations"]) for row in rows},
+                         {("iteration", 1)})
+        self.assertEqual(len(rows), len({row["name"] for row in rows}))
+        self.assertTrue(any(row["name"].startswith("chain/") for row in rows))
+        self.assertTrue(all(row["verified"] for row in rows if "verified" in row))
+        # Its times are no measurements.
+        self.assertIn("dry_run", self.bench("bench_model", "--model=lenet5", *self.SHORT,
+                                            "--resume=r.json", code=3, untouched=["r.json"]).stderr)
+
+    def test_percentiles_are_printed_and_kept(self):
+        out = self.bench("bench_conv", "--model=lenet5", *self.SHORT, "--percentiles",
+                         "--benchmark_out=r.json").stdout
+        self.assertRegex(out, r"p50 +p95 +p99")
+        for row in self.rows("r.json"):
+            self.assertLessEqual(row["min_s"], row["p95_s"])
+            self.assertLessEqual(row["p95_s"], row["p99_s"])
+
+    def test_other_data_has_other_rows(self):
+        self.bench("bench_conv", "--model=lenet5", *self.SHORT, "--backend=reference",
+                   "--data=normal,zeros,denormal", "--benchmark_out=all.json")
+        kinds = [re.findall("/data:(\\w+)", row["name"]) for row in self.rows("all.json")]
+        self.assertEqual({tuple(kind) for kind in kinds}, {(), ("zeros",), ("denormal",)})
+        self.assertTrue(all(row["verified"] for row in self.rows("all.json")))
+        self.bench("bench_model", "--model=lenet5", *self.SHORT, "--benchmark_out=normal.json")
+        self.bench("bench_model", "--model=lenet5", *self.SHORT, "--data=zeros", "--chain",
+                   "--benchmark_out=zeros.json")
+        text = self.tool("predict", "normal.json", "zeros.json", "--format", "csv").stdout
+        cases = {row["case"]: row for row in csv.DictReader(text.splitlines())}
+        self.assertEqual({"/data:zeros" in case for case in cases}, {True, False})
+        self.assertEqual({row["rounds"] for row in cases.values()}, {"1"})
+        self.tool("compare", "normal.json", "zeros.json", code=5)
+        for wrong in ("--data=random", "--data=", "--data=normal,subnormal"):
+            self.bench("bench_conv", "--model=lenet5", wrong, code=2)
+        self.bench("bench_conv", "--model=lenet5", "--data=denormal", "--dtype=s8", code=2)
+        self.bench("bench_peak", "--data=zeros", code=2)
+
+    def test_output_fits_the_terminal(self):
+        self.bench("bench_model", "--model=lenet5", *self.SHORT, "--benchmark_out=r.json")
+        commands = {
+            "show": (TOOL, "show", "resnet50", "--wide"), "predict": (TOOL, "predict", "r.json"),
+            "list": (TOOL, "list"), "help": (TOOL, "predict", "--help"),
+            "compare": (TOOL, "compare", "r.json", "r.json", "--wide"),
+            "rows": (BENCH / "bench_conv", "--model=resnet50", "--benchmark_dry_run", "--wide",
+                     "--benchmark_filter=layer1_0")}
+        for name, command in commands.items():
+            with self.subTest(name):
+                text = self.seen(*command)
+                wide = [line for line in text.splitlines() if len(line) > 80]
+                if name == "rows":  # names stay whole, in lines of their own
+                    wide = [line for line in wide if " " in line]
+                self.assertEqual(wide, [])
+                self.assertNotEqual(text, "")
+        # Into a pipe the tables have the form that they always had.
+        piped = self.tool("predict", "r.json").stdout
+        self.assertEqual(self.tool("predict", "r.json",
+                                   env={**ENVIRONMENT, "COLUMNS": "80"}).stdout, piped)
+        self.assertEqual(self.seen(TOOL, "predict", "r.json", columns=400), piped)
 
 
 if __name__ == "__main__":

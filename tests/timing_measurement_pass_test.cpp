@@ -97,6 +97,7 @@ TEST(Visit, TellsItsSamplesInOrder) {
   EXPECT_LE(counters.at("low_s"), row.seconds);
   EXPECT_LE(row.seconds, counters.at("high_s"));
   EXPECT_LE(row.seconds, counters.at("p95_s"));
+  EXPECT_LE(counters.at("p95_s"), counters.at("p99_s"));
   EXPECT_GE(counters.at("mean_s"), counters.at("min_s"));
   EXPECT_EQ(counters.at("samples"), static_cast<double>(row.calls));
 }

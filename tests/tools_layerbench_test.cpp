@@ -12,6 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/base/table.hpp>
+#include <layerbench/base/version.hpp>
 
 #include "support/golden.hpp"
 #include "support/mentions.hpp"
@@ -42,7 +43,7 @@ json::value json_of(const std::vector<std::string>& arguments) {
 }
 
 TEST(Tool, PrintsItsVersionAndHelpOnStdout) {
-  EXPECT_EQ(tool({"--version"}).out, "layerbench " LAYERBENCH_VERSION "\n");
+  EXPECT_EQ(tool({"--version"}).out, "layerbench " + version_text() + '\n');
   const std::vector<std::vector<std::string>> questions{
       {"--help"}, {"list", "--help"}, {"show", "--help"}, {"predict", "--help"}};
   for (const auto& arguments : questions) {

@@ -216,7 +216,7 @@ class device_programs {
   for (int device = 0; device < count; ++device) {
     const int status = statuses[static_cast<std::size_t>(device)];
     if (status == 0) continue;
-    detail::note(fmt::format("device {} ended with {}", device, status_text(status)));
+    detail::print_error(fmt::format("device {} ended with {}", device, status_text(status)));
     if (code == exit_code::done) code = exit_code_of(status);
   }
   const bool stopped = programs.interrupted() && code != exit_code::done;

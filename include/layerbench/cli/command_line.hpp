@@ -19,6 +19,10 @@
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/quiet.hpp>
+#include <layerbench/base/terminal.hpp>
+#include <layerbench/base/version.hpp>
+#include <layerbench/cache_state/number_class.hpp>
 #include <layerbench/cache_state/state.hpp>
 #include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/messages.hpp>
@@ -110,6 +114,12 @@ inline void add_condition_options(CLI::App& app, options& o) {
            "a step of the model, cold: nowhere [model; sweeps: hot]\n--cache=model,hot",
            "LAYERBENCH_CACHE")
       ->check(one_of(text_list(enum_names<cache_state>)));
+  add_list(app, "--data", "CLASS", o.data,
+           "Numbers that timed calls compute with; zeros and denormal numbers have rows of their "
+           "own; verification uses normal ones\n--data=normal,denormal",
+           "LAYERBENCH_DATA")
+      ->check(one_of(text_list(enum_names<number_class>)))
+      ->capture_default_str();
   add_one(app, "--timing", "MODE", o.timing,
           "How GPU calls are timed: single calls, in a stream, in a graph [graph; of several "
           "ranks: stream]\n--timing=single",
@@ -273,6 +283,11 @@ inline void add_measuring_options(CLI::App& app, options& o) {
   app.add_flag("--wide", o.wide,
                "Whole row names in the table, also the parts that all rows have; bench_model with "
                "--benchmark_out prints rows, and a page per case, only with this");
+  app.add_flag("--percentiles", o.percentiles,
+               "p50, p95 and p99 of the samples in the table, in place of time, CPU time and "
+               "iterations");
+  app.add_flag("--quiet", o.quiet, "Print results and errors only: no progress, no notes")
+      ->envname("LAYERBENCH_QUIET");
 }
 
 inline void add_actions(CLI::App& app, options& o) {
@@ -332,23 +347,38 @@ inline void add_google_options(CLI::App& app, options& o) {
   add_list(app, "--benchmark_context", "KEY=VALUE", o.user_context, "Facts to store in the results",
            "BENCHMARK_CONTEXT")
       ->take_all();
-  one("--benchmark_min_time", "SECONDS", o.min_time,
-      "Least seconds that a row is timed in each round\n--benchmark_min_time=0.01s",
-      "BENCHMARK_MIN_TIME")
+}
+
+/// Options of Google Benchmark that say how rows are timed.
+inline void add_google_timing_options(CLI::App& app, options& o) {
+  add_one(app, "--benchmark_time_unit", "UNIT", o.time_unit,
+          "Unit of times in the results and in the table [ns; the table: one that fits]\n"
+          "--benchmark_time_unit=us",
+          "BENCHMARK_TIME_UNIT")
+      ->check(one_of({"ns", "us", "ms", "s"}))
+      ->take_last();
+  app.add_flag("--benchmark_dry_run", o.dry_run,
+               "Verify each row and call it once: a trial, whose times mean nothing")
+      ->envname("BENCHMARK_DRY_RUN");
+  add_one(app, "--benchmark_min_time", "SECONDS", o.min_time,
+          "Least seconds that a row is timed in each round\n--benchmark_min_time=0.01s",
+          "BENCHMARK_MIN_TIME")
       ->check(check_seconds)
-      ->capture_default_str();
-  one("--benchmark_repetitions", "N", o.repetitions, "Least number of rounds",
-      "BENCHMARK_REPETITIONS")
+      ->capture_default_str()
+      ->take_last();
+  add_one(app, "--benchmark_repetitions", "N", o.repetitions, "Least number of rounds",
+          "BENCHMARK_REPETITIONS")
       ->check(whole_number(1, 1'000'000))
-      ->capture_default_str();
+      ->capture_default_str()
+      ->take_last();
 }
 
 /// What measures no steps of models has no use for some options, and one state of the caches.
 inline void keep_options_of(const program& what, CLI::App& app, options& o) {
-  std::vector<const char*> useless{"--batch",         "--tokens", "--context",   "--cache",
-                                   "--clocks",        "--layout", "--fusion",    "--memory",
-                                   "--in-place",      "--phase",  "--optimizer", "--fused-update",
-                                   "--zero-gradients"};
+  std::vector<const char*> useless{"--batch",          "--tokens", "--context",   "--cache",
+                                   "--clocks",         "--layout", "--fusion",    "--memory",
+                                   "--in-place",       "--phase",  "--optimizer", "--fused-update",
+                                   "--zero-gradients", "--data"};
   if (what.peaks) useless.insert(useless.end(), {"--model", "--shapes", "--timing"});
   if (what.collective) {
     useless.insert(useless.end(), {"--threads", "--places", "--numa", "--plans", "--turns"});
@@ -418,6 +448,11 @@ inline void complete_options(options& o, const program& what, const registry& kn
     std::set<std::string> known_words;  // each once
     std::erase_if(*words, [&](const auto& word) { return !known_words.insert(word).second; });
   }
+  if (o.dry_run) {
+    o.repetitions = 1;
+    o.min_time = o.most_time = "0";
+    o.speed = "any";
+  }
   if (o.plans.empty()) throw usage_error("--plans: expected heuristic, measured or a result file");
   if (!o.resume.empty() && o.out.empty()) {
     if (o.out_format != "json" || o.file_aggregates_only) {
@@ -437,7 +472,7 @@ inline void complete_options(options& o, const program& what, const registry& kn
                                                   const registry& known) {
   options o;
   CLI::App app(what.purpose, what.name);
-  app.set_version_flag("--version", std::string(what.name) + " " LAYERBENCH_VERSION);
+  app.set_version_flag("--version", std::string(what.name) + " " + version_text());
   app.formatter(std::make_shared<help::formatter>());
   if (what.collective) o.models.emplace_back(model::sweep_model);
   detail::add_model_options(app, o);
@@ -447,6 +482,7 @@ inline void complete_options(options& o, const program& what, const registry& kn
   if (what.whole_model()) detail::add_step_options(app, o);
   detail::add_measuring_options(app, o);
   detail::add_google_options(app, o);
+  detail::add_google_timing_options(app, o);
   detail::add_actions(app, o);
   if (!what.is_predictable()) detail::keep_options_of(what, app, o);
   if (what.collective) {
@@ -459,6 +495,9 @@ inline void complete_options(options& o, const program& what, const registry& kn
   try {
     std::ranges::reverse(words);  // as CLI11 wants them
     app.parse(std::move(words));
+  } catch (const CLI::CallForHelp&) {
+    fmt::print("{}", fitted(app.help(), terminal_columns()));
+    return std::nullopt;
   } catch (const CLI::Success& success) {
     app.exit(success);
     return std::nullopt;
@@ -467,6 +506,7 @@ inline void complete_options(options& o, const program& what, const registry& kn
         "{}\nTry {} --help.",
         detail::about_variable(detail::parse_error_message(e, app), o.variables), what.name));
   }
+  set_quiet(o.quiet);
   detail::complete_options(o, what, known);
   return o;
 }

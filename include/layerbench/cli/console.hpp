@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <iterator>
@@ -17,8 +19,10 @@
 
 #include <layerbench/analysis/predict/timings.hpp>
 #include <layerbench/base/stats.hpp>
+#include <layerbench/base/terminal.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/cli/reporter.hpp>
+#include <layerbench/result/google_json_reader.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/short_names.hpp>
 #include <layerbench/session/options.hpp>
@@ -28,9 +32,10 @@ namespace layerbench::run {
 
 namespace detail {
 
-/// The columns after the name: 45 characters, and the share of a peak on GPUs. Colours take no
-/// width.
-constexpr std::string_view console_columns = " {}{:>8} {:>8}{} {}{:>10}{} {:>7} {:>7}{}\n";
+/// The columns after the name: 45 characters where times take 8, and the share of a peak on GPUs.
+/// Colours take no width.
+constexpr std::string_view console_columns = " {}{:>{}} {:>{}}{} {}{:>10}{} {:>7} {:>7}{}\n";
+constexpr std::size_t console_time_width = 8;
 
 /// The counter of communication rows, in bytes per second.
 constexpr std::string_view communication_rate = "algorithm_bandwidth";
@@ -81,12 +86,56 @@ struct palette {
   return spread < 10 ? fmt::format("{:.1f}%", 100 * spread) : fmt::format("{:.0f}x", spread);
 }
 
+/// The time in `unit`, ns, us, ms or s, with three significant digits; in a unit that fits if it is
+/// empty.
+[[nodiscard]] inline std::string time_text(double seconds, std::string_view unit) {
+  if (unit.empty() || !(seconds > 0)) return units::si(seconds, "s");
+  const double scaled = seconds / result::detail::unit_seconds(unit);
+  const int digits = std::clamp(2 - static_cast<int>(std::floor(std::log10(scaled))), 0, 9);
+  return fmt::format("{:.{}f} {}", scaled, digits, unit);
+}
+
+/// The median over the rounds of a counter of times; "-" where no round has it.
+[[nodiscard]] inline std::string counter_text(const rounds& row, std::string_view counter,
+                                              std::string_view unit) {
+  std::vector<double> seconds;
+  for (const result::measurement* round : row) {
+    const auto found = round->counters.find(counter);
+    if (found != round->counters.end()) seconds.push_back(found->second);
+  }
+  return seconds.empty() ? "-" : time_text(stats::median(seconds), unit);
+}
+
+/// How the table of rows looks, beside its colours and names.
+struct console_form {
+  std::string unit = {};     ///< of times; empty: one that fits each
+  bool percentiles = false;  ///< in place of the time, the CPU time and the calls
+  std::size_t columns = 0;   ///< of the terminal; 0: as many as the names need
+};
+
+/// Columns that the longest time takes.
+[[nodiscard]] inline std::size_t time_width(const std::vector<result::measurement>& rows,
+                                            const std::string& unit) {
+  std::size_t width = console_time_width;
+  for (const result::measurement& row : rows) {
+    if (!row.error.empty() || unit.empty()) continue;
+    for (const double seconds : {row.seconds, row.cpu_seconds})
+      width = std::max(width, time_text(seconds, unit).size());
+  }
+  return width;
+}
+
 /// The line of one row, called `shown`. Its time is the one that predictions and validations use.
+/// Names that are wider than `width` have a line of their own.
 [[nodiscard]] inline std::string console_line(const rounds& row, const std::string& shown,
-                                              std::size_t width, const palette& paint,
-                                              bool with_peaks) {
-  const std::string name = fmt::format("{}{:<{}}{}", paint.name, shown, width, paint.off);
+                                              std::size_t width, std::size_t time_width,
+                                              const palette& paint, bool with_peaks,
+                                              const console_form& form) {
+  const std::string name =
+      shown.size() > width ? fmt::format("{}{}{}\n{:<{}}", paint.name, shown, paint.off, "", width)
+                           : fmt::format("{}{:<{}}{}", paint.name, shown, width, paint.off);
   analysis::timing of;
+  std::vector<double> medians;
   std::vector<double> cpu;
   std::int64_t calls = 0;
   for (const result::measurement* round : row) {
@@ -95,6 +144,7 @@ struct palette {
                          printable(round->error), paint.off);
     }
     analysis::detail::add_round(*round, {0, std::ssize(of.rounds)}, of);
+    medians.push_back(round->seconds);
     cpu.push_back(round->cpu_seconds);
     calls += round->calls;
   }
@@ -110,14 +160,19 @@ struct palette {
                            : moved > 0 ? giga(moved / seconds)
                                        : "-";
   const std::string spread = row.size() < 2 ? "-" : spread_text((most - least) / seconds);
-  return name + fmt::format(console_columns, paint.time, units::si(seconds, "s"),
-                            units::si(stats::median(cpu), "s"), paint.off, paint.calls, calls,
-                            paint.off, rate, spread,
-                            with_peaks
-                                ? fmt::format(" {:>5}",
-                                              share_of_peak(row.front()->counters,
-                                                            row.front()->mean_seconds() / seconds))
-                                : "");
+  return name +
+         fmt::format(
+             console_columns, paint.time,
+             time_text(form.percentiles ? stats::median(medians) : seconds, form.unit), time_width,
+             form.percentiles ? counter_text(row, "p95_s", form.unit)
+                              : time_text(stats::median(cpu), form.unit),
+             time_width, paint.off, paint.calls,
+             form.percentiles ? counter_text(row, "p99_s", form.unit) : fmt::to_string(calls),
+             paint.off, rate, spread,
+             with_peaks
+                 ? fmt::format(" {:>5}", share_of_peak(row.front()->counters,
+                                                       row.front()->mean_seconds() / seconds))
+                 : "");
 }
 
 }  // namespace detail
@@ -126,7 +181,8 @@ struct palette {
 /// all names share stands above it, unless `wide`. `has_events`: events of a GPU time rows.
 [[nodiscard]] inline std::string console_table(const std::vector<result::measurement>& rows,
                                                bool color, bool wide = false,
-                                               bool has_events = false) {
+                                               bool has_events = false,
+                                               const detail::console_form& form = {}) {
   const std::vector<detail::rounds> all = detail::by_row(rows);
   std::vector<std::string> whole_names;
   for (const detail::rounds& row : all) whole_names.push_back(row.front()->name.text());
@@ -142,27 +198,38 @@ struct palette {
   const bool with_peaks = std::ranges::any_of(rows, detail::has_share_of_peak);
   const bool both = communicates && computes;
   const std::string_view rate = both ? "G/s" : communicates ? "GB/s" : "GFLOP/s";
-  const std::string head =
-      fmt::format("{:<{}}", "Benchmark", width) + fmt::format(detail::console_columns, "", "Time",
-                                                              "CPU", "", "", "Iterations", "", rate,
-                                                              "spread", with_peaks ? "  peak" : "");
+  const std::size_t time_width = detail::time_width(rows, form.unit);
+  const auto head_of = [&](std::size_t name_width) {
+    return fmt::format("{:<{}}", "Benchmark", name_width) +
+           fmt::format(detail::console_columns, "", form.percentiles ? "p50" : "Time", time_width,
+                       form.percentiles ? "p95" : "CPU", time_width, "", "",
+                       form.percentiles ? "p99" : "Iterations", "", rate, "spread",
+                       with_peaks ? "  peak" : "");
+  };
+  const std::size_t whole = head_of(width).size() - 1;
+  if (form.columns > 0 && whole > form.columns) width -= std::min(width - 10, whole - form.columns);
+  const std::string head = head_of(width);
   const std::string rule = std::string(head.size() - 1, '-') + '\n';
   const std::string_view clock =
       communicates && !computes ? "wall time of the first rank, on GPUs between events"
       : has_events ? "GPU: between events; CPU: on one thread its CPU time, else wall time"
                    : "on one thread its CPU time, on several wall time";
   std::string text =
-      fmt::format(
-          "Time: mean of the undisturbed rounds, as in predictions ({})\n"
-          "CPU: CPU time of all threads per call, median over rounds\n"
-          "spread: (slowest - fastest round) / Time, of all rounds\n",
-          clock) +
+      (form.percentiles
+           ? fmt::format("p50, p95, p99: of the samples of a round, median over rounds ({})\n",
+                         clock)
+           : fmt::format("Time: mean of the undisturbed rounds, as in predictions ({})\n"
+                         "CPU: CPU time of all threads per call, median over rounds\n",
+                         clock)) +
+      "spread: (slowest - fastest round) / Time, of all rounds\n" +
       (both ? "G/s: GFLOP/s, and GB/s of what ranks send\n" : "") +
       (with_peaks ? "peak: the larger share of the GPU's peaks, of compute (c) or memory (m)\n"
                   : "") +
-      (names.shared.empty() ? "" : fmt::format("rows: {}\n", names.shared)) + rule + head + rule;
+      (names.shared.empty() ? "" : fmt::format("rows: {}\n", names.shared));
+  text = fitted(text, form.columns) + rule + head + rule;
   for (std::size_t i = 0; i < all.size(); ++i) {
-    text += detail::console_line(all[i], names.own[i], width, detail::colors(color), with_peaks);
+    text += detail::console_line(all[i], names.own[i], width, time_width, detail::colors(color),
+                                 with_peaks, form);
   }
   return text;
 }

@@ -22,6 +22,7 @@
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/processor_name.hpp>
+#include <layerbench/base/version.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/options.hpp>
@@ -60,6 +61,7 @@ inline void add_gpu_variables(description& facts) {
                                               const std::set<std::string>& used) {
   description facts{{"layerbench_schema", std::string(result::format_version)},
                     {"layerbench_version", LAYERBENCH_VERSION}};
+  if (!commit().empty()) facts["layerbench_commit"] = commit();
   facts["device"] = machine::processor_name();
   constexpr std::array caches{"l1d_bytes", "l2_bytes", "l3_bytes"};
   const machine::thread_binding binding = binding_of(known);
@@ -82,6 +84,7 @@ inline void add_gpu_variables(description& facts) {
   if (o.registered) facts["registered"] = "true";
   if (o.speed != "usual") facts["speed"] = o.speed;
   if (o.turns) facts["turns"] = "true";
+  if (o.dry_run) facts["dry_run"] = "true";
   if (o.plans != "heuristic") facts["plans"] = o.plans == "measured" ? "measured" : "replayed";
   facts["seed"] = std::to_string(o.seed);
   facts["command"] = o.command;

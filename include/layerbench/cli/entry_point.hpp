@@ -72,10 +72,10 @@ inline void require_all_ranks_of(const registry& known) {
     }
     return static_cast<int>(code);
   } catch (const error& e) {
-    detail::note(parsed ? detail::about_variable(e.what(), parsed->variables) : e.what());
+    detail::print_error(parsed ? detail::about_variable(e.what(), parsed->variables) : e.what());
     return static_cast<int>(e.code());
   } catch (const std::exception& e) {
-    detail::note(fmt::format("internal error: {}", e.what()));
+    detail::print_error(fmt::format("internal error: {}", e.what()));
     return static_cast<int>(exit_code::failure);
   }
 }

@@ -34,7 +34,8 @@ namespace layerbench::run::detail {
                          .precision = std::stod(o.precision) / 100,
                          .max_time = std::stod(o.most_time),
                          .steady_clocks = clocks == "steady",
-                         .sum_rows = whole_model};
+                         .sum_rows = whole_model,
+                         .single_call = o.dry_run};
   if (!o.budget.empty()) limits.budget = std::stod(o.budget);
   return limits;
 }
@@ -122,6 +123,7 @@ inline void add_user_context(const options& o, result::results& results) {
 inline void print_summary(result_sink& measured, const options& o, const program& what,
                           const epilogue& after) {
   const bool machine_format = o.format != "console";
+  if (o.dry_run || (machine_format && is_quiet())) return;
   const std::string cut = measured.keep_predictable();
   if (what.peaks || !measured.results().manifest.empty())
     after(measured.results(), o, machine_format);
@@ -140,6 +142,7 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
                                const suite& all, const std::vector<benchmark_row*>& selected,
                                const machine::resource_request& resources, const epilogue& after) {
   using detail::note;
+  using detail::print_error;
   using detail::printable;
   using detail::result_sink;
   machine_watch watch(resources);
@@ -161,7 +164,7 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
     if (all.tuner) {
       for (const std::string& text : all.tuner->notes()) note("plan of " + text);
     }
-    note(sink.interruption());
+    print_error(sink.interruption());
     throw;
   }
   if (all.tuner) {
@@ -176,9 +179,9 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   const std::size_t failures = sink.report_failures();
   if (after) detail::print_summary(sink, o, what, after);
   std::fflush(stdout);  // where both are read together, this is the last line
-  sink.report_disturbance();
+  if (!o.dry_run) sink.report_disturbance();
   if (interrupted) {
-    note(sink.interruption());
+    print_error(sink.interruption());
     return exit_code::interrupted;
   }
   return failures == 0 ? exit_code::done : exit_code::incomplete;

@@ -9,10 +9,17 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/quiet.hpp>
+
 /// What programs say on stderr.
 namespace layerbench::run::detail {
 
-inline void note(const std::string& text) { fmt::print(stderr, "layerbench: {}\n", text); }
+inline void print_error(const std::string& text) { fmt::print(stderr, "layerbench: {}\n", text); }
+
+/// Prints what is no error; nothing with --quiet.
+inline void note(const std::string& text) {
+  if (!is_quiet()) print_error(text);
+}
 
 /// `complaint`, which begins with the option at fault, about the variable that it came from.
 [[nodiscard]] inline std::string about_variable(

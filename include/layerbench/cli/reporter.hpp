@@ -86,8 +86,16 @@ template <class Run>
   }
 }
 
+/// ns, us, ms or s; nanoseconds for any other text.
+[[nodiscard]] inline benchmark::TimeUnit time_unit(std::string_view name) {
+  for (const auto unit : {benchmark::kMicrosecond, benchmark::kMillisecond, benchmark::kSecond}) {
+    if (name == benchmark::GetTimeUnitString(unit)) return unit;
+  }
+  return benchmark::kNanosecond;
+}
+
 [[nodiscard]] inline google_run round_run(const result::measurement& row, std::size_t family,
-                                          std::size_t repetitions) {
+                                          std::size_t repetitions, benchmark::TimeUnit unit) {
   google_run run;
   run.run_name.function_name = row.name.text();
   run.family_index = static_cast<std::int64_t>(family);
@@ -96,7 +104,7 @@ template <class Run>
   run.repetitions = static_cast<std::int64_t>(repetitions);
   run.report_label = printable(row.label.text());
   if (!row.error.empty()) set_error(run, printable(row.error));
-  run.time_unit = benchmark::kNanosecond;  // compare.py leaves out rows whose units differ
+  run.time_unit = unit;  // of all rows: compare.py leaves out rows whose units differ
   run.statistics = nullptr;
   run.iterations = row.calls;
   run.real_accumulated_time = row.seconds * static_cast<double>(row.calls);
@@ -153,9 +161,12 @@ template <class Run>
 
 }  // namespace detail
 
-/// Converts `rows` to Google Benchmark's runs, in the order of their first round.
+/// Converts `rows` to Google Benchmark's runs, in the order of their first round. `time_unit` is
+/// ns, us, ms or s; empty: ns.
 [[nodiscard]] inline std::vector<google_run> to_runs(const std::vector<result::measurement>& rows,
-                                                     row_choice choice) {
+                                                     row_choice choice,
+                                                     std::string_view time_unit = {}) {
+  const benchmark::TimeUnit unit = detail::time_unit(time_unit);
   const std::vector<detail::rounds> all = detail::by_row(rows);
   std::vector<google_run> runs;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -163,12 +174,12 @@ template <class Run>
     const auto failed =
         std::ranges::find_if_not(row, &std::string::empty, &result::measurement::error);
     if (failed != row.end()) {
-      runs.push_back(detail::round_run(**failed, i, row.size()));
+      runs.push_back(detail::round_run(**failed, i, row.size(), unit));
       continue;
     }
     std::vector<google_run> singles;
     for (const result::measurement* measurement : row) {
-      singles.push_back(detail::round_run(*measurement, i, row.size()));
+      singles.push_back(detail::round_run(*measurement, i, row.size(), unit));
     }
     const std::vector<google_run> summed = detail::aggregate_runs(row, singles.front());
     if (choice == row_choice::rounds_and_aggregates || summed.empty()) {

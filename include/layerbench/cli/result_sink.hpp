@@ -129,7 +129,9 @@ class result_sink {
     try {
       file_->save(file_text(true));
     } catch (const error& e) {
-      if (!std::exchange(unsaved_, true)) note(std::string(e.what()) + "; measuring goes on");
+      if (!std::exchange(unsaved_, true)) {
+        print_error(std::string(e.what()) + "; measuring goes on");
+      }
     }
   }
 
@@ -211,7 +213,7 @@ class result_sink {
                                           !of.parameters.contains("fusion"));
     }
     for (const auto& [reason, rows] : failures) {
-      note(
+      print_error(
           fmt::format("{}: {}{}", rows.front(), reason,
                       rows.size() == 1 ? "" : fmt::format(" (and {} more rows)", rows.size() - 1)));
     }
@@ -330,7 +332,7 @@ class result_sink {
   [[nodiscard]] std::string file_text(bool partial) const {
     const row_choice rows =
         o_.file_aggregates_only ? row_choice::aggregates : row_choice::rounds_and_aggregates;
-    return render(to_runs(all_rows(), rows), {o_.out_format}, context(partial));
+    return render(to_runs(all_rows(), rows, o_.time_unit), {o_.out_format}, context(partial));
   }
 
   /// Whether a complete or `partial` run prints its rows. A program of whole models leaves them to
@@ -344,10 +346,14 @@ class result_sink {
   void print_rows(bool partial) const {
     const bool aggregates = o_.file_aggregates_only || o_.aggregates_only.value_or(false);
     if (o_.format == "console" && !aggregates && !o_.aggregates_only) {
-      fmt::print("{}", console_table(all_rows(), wants_color(o_), o_.wide, has_events()));
+      fmt::print("{}", console_table(all_rows(), wants_color(o_), o_.wide, has_events(),
+                                     {.unit = o_.time_unit,
+                                      .percentiles = o_.percentiles,
+                                      .columns = terminal_columns()}));
     } else {
-      fmt::print("{}", render(to_runs(all_rows(), aggregates ? row_choice::aggregates
-                                                             : row_choice::rounds_and_aggregates),
+      const row_choice rows =
+          aggregates ? row_choice::aggregates : row_choice::rounds_and_aggregates;
+      fmt::print("{}", render(to_runs(all_rows(), rows, o_.time_unit),
                               {o_.format, wants_color(o_), o_.counters_tabular}, context(partial)));
     }
     std::fflush(stdout);

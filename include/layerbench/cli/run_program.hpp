@@ -17,6 +17,7 @@
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/processor_name.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/base/version.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/entry_point.hpp>
 #include <layerbench/cli/launcher.hpp>
@@ -157,7 +158,7 @@ inline exit_code check_machine(const suite& planned,
                                const registry& known) {
   std::vector<machine::check_result> all = probe_machine(planned, resource_request);
   for (const backend_entry& entry : known.backends) all.push_back(check_library(entry));
-  fmt::print("layerbench {} on {}\n\n{}", LAYERBENCH_VERSION, machine::processor_name(),
+  fmt::print("layerbench {} on {}\n\n{}", version_text(), machine::processor_name(),
              machine::report(all));
   return machine::summary(all) == "fit" ? exit_code::done : exit_code::incomplete;
 }

@@ -30,8 +30,9 @@ struct pass_limits {
   bool over_budget = false;  ///< one sample is enough, and none waits for the usual frequency
   /// Work precedes the pass until the device's clocks are steady.
   bool steady_clocks = false;
-  double step_seconds = 0;  ///< of the row's model, as far as known
-  double call_seconds = 0;  ///< of the row in its latest round, as far as known
+  double step_seconds = 0;   ///< of the row's model, as far as known
+  double call_seconds = 0;   ///< of the row in its latest round, as far as known
+  bool single_call = false;  ///< one call, without a warm-up, however disturbed
 };
 
 /// Times passes: samples one row or one chain, again where other programs disturbed it. Keeps a
@@ -138,6 +139,9 @@ class measurer {
   static constexpr int max_retries = 2;
 
   [[nodiscard]] static sampling sampling_of(const pass_limits& limits) {
+    if (limits.single_call) {
+      return {.warm_up = 0, .least_time = 0, .most_time = 0, .least_samples = 1, .most_calls = 1};
+    }
     return {.least_time = limits.min_time,
             .most_time = 4 * limits.min_time,
             .least_samples = limits.over_budget ? 1U : 2U};
@@ -145,6 +149,7 @@ class measurer {
 
   [[nodiscard]] static sampling sampling_of(benchmark_row& row, const pass_limits& limits) {
     sampling how = sampling_of(limits);
+    if (limits.single_call) return how;
     how.least_time = std::max(how.least_time, row.min_pass_seconds());
     how.most_time = 4 * how.least_time;
     how.most_calls = row.calls().most_calls();
@@ -210,7 +215,7 @@ class measurer {
         best = std::move(timed);
       }
       best.counters["retries"] = retry;
-      if (!quality.preempted) break;
+      if (!quality.preempted || limits.single_call) break;
     }
     return best;
   }

@@ -37,7 +37,8 @@ struct options {
   bool zero_gradients = false;  ///< gradients are zeroed, then added to
   bool data_parallel = false;   ///< all ranks train together
   std::string during;           ///< "allreduce": backward rows are timed during one, too; or empty
-  std::vector<std::string> caches;  ///< empty: model; hot for the rows of a sweep
+  std::vector<std::string> caches;          ///< empty: model; hot for the rows of a sweep
+  std::vector<std::string> data{"normal"};  ///< a run::number_class each
   std::string timing;  ///< single, stream or graph, where a device has a choice; empty: default
   /// Of GPUs: burst; steady: work precedes each pass until clocks are steady; lock or lock:MHZ.
   std::string clocks = "burst";
@@ -58,6 +59,8 @@ struct options {
   std::string plans = "heuristic";                               ///< or measured, or a result file
   std::string shapes = model::default_shapes_directory();
   bool wide = false;
+  bool percentiles = false;  ///< columns of the table
+  bool quiet = false;        ///< results and errors alone
   bool list = false;
   bool list_backends = false;
   bool check_machine = false;
@@ -79,6 +82,8 @@ struct options {
   std::optional<bool> aggregates_only;  ///< of the display; unset: one line per row
   bool file_aggregates_only = false;
   std::vector<std::string> user_context;
+  std::string time_unit;  ///< ns, us, ms or s; empty: ns in files, one that fits in the table
+  bool dry_run = false;   ///< each row runs once
   std::string min_time = "0.005";
   int repetitions = 7;
 

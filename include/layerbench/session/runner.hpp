@@ -283,16 +283,18 @@ class runner {
       const auto rows = static_cast<std::ptrdiff_t>(order.size()) - first;
       const int passes = chain_passes(*configuration);
       for (int i = passes; i-- > 0;) {
-        order.insert(order.begin() + first + rows * i / (passes - 1), {configuration, nullptr});
+        order.insert(order.begin() + first + rows * i / std::max(1, passes - 1),
+                     {configuration, nullptr});
       }
     }
     return order;
   }
 
   /// Passes of a chain per round: at both ends of the round, and in its middle if steps are short.
-  [[nodiscard]] static int chain_passes(const configuration_state& configuration) {
+  [[nodiscard]] int chain_passes(const configuration_state& configuration) const {
     constexpr double long_step = 0.5;  // seconds
     if (!configuration.end_to_end || !configuration.end_to_end->chain) return 0;
+    if (criterion_.limits().single_call) return 1;
     return configuration.end_to_end->step_seconds > long_step ? 2 : 3;
   }
 
@@ -373,7 +375,8 @@ class runner {
     const bool over_budget = criterion_.over_budget(configuration, queue_);
     return {.min_time = criterion_.chain_pass_time(),
             .over_budget = over_budget,
-            .steady_clocks = criterion_.limits().steady_clocks && !over_budget};
+            .steady_clocks = criterion_.limits().steady_clocks && !over_budget,
+            .single_call = criterion_.limits().single_call};
   }
 
   /// Marks all timings of the round: the readings do not tell which pass the host disturbed.

@@ -67,7 +67,8 @@ class step_sampler {
     double timed = 0;
     for (std::size_t steps = 0; !stop_();) {
       const bool some = steps >= how.least_samples && timed >= how.least_time;
-      if ((some || timed > how.most_time) && complete()) break;
+      const bool suffices = complete() || how.most_calls == 1;
+      if ((some || timed > how.most_time) && suffices) break;
       if (steps >= 2 * how.least_samples && watch_.now() - start >= how.most_time) break;
       timed += step();
       ++steps;

@@ -28,6 +28,7 @@ struct stopping_limits {
   double budget = std::numeric_limits<double>::infinity();  ///< seconds of the whole run
   bool steady_clocks = false;  ///< work precedes each pass until clocks are steady
   bool sum_rows = false;       ///< the sum of a configuration's rows must be precise, not each row
+  bool single_call = false;    ///< each pass is one call, without a warm-up
 };
 
 /// Decides after each round what is done, and how much time a pass gets.

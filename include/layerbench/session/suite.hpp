@@ -69,6 +69,7 @@ struct configuration_settings {
   result::configuration_name configuration;
   plan_request request;
   int threads;
+  number_class numbers;
   std::vector<std::string> caches;
 };
 
@@ -110,7 +111,8 @@ class suite_builder {
     if (wanted_ && !wanted_(possible_names(c, plain, reordered))) return;
     const std::string row = in_model ? "" : graph.layers.front().name;
     if (!added_.emplace(c.configuration, row).second) return;  // asked for twice
-    const std::shared_ptr<device_context> memory = devices_.of(c.configuration.backend, c.threads);
+    const std::shared_ptr<device_context> memory =
+        devices_.of(c.configuration.backend, c.threads, c.numbers);
     const auto step =
         std::make_shared<planned_step>(plain, c.request, memory, reordered, reuses_memory(graph));
     const model::step_memory least = step->least_memory();
@@ -167,7 +169,8 @@ class suite_builder {
   /// The settings of a configuration, with those of its parameters that its name must show.
   [[nodiscard]] configuration_settings settings_of(const model::graph& graph,
                                                    const std::string& backend,
-                                                   const std::string& type, int threads) const {
+                                                   const std::string& type, int threads,
+                                                   number_class numbers) const {
     const layout order = from_name<layout>(o_.order).value();
     result::configuration_name configuration{backend, type, graph.name, model::batch(graph), {}};
     for (const std::string_view name : model::text_parameters) {
@@ -179,6 +182,9 @@ class suite_builder {
     if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
     if (!graph.fusion.empty()) configuration.parameters["fusion"] = graph.fusion;
     if (reuses_memory(graph)) configuration.parameters["memory"] = o_.memory;
+    if (numbers != number_class::normal) {
+      configuration.parameters["data"] = std::string(name(numbers));
+    }
     const bool usual =
         what_.peaks || timing_ == default_timing(o_.data_parallel || what_.collective);
     if (!usual && has_timings(backend, known_)) configuration.parameters["timing"] = o_.timing;
@@ -191,6 +197,7 @@ class suite_builder {
     return {configuration,
             {op::pass::fwd, dtype_from(type).value(), order, o_.workspace_limit},
             threads,
+            numbers,
             caches_of(graph)};
   }
 
@@ -361,10 +368,20 @@ inline void require_reusable_memory(const options& o) {
       "--memory: training keeps activations for the gradients; only inference reuses their memory");
 }
 
+/// Throws usage_error for data types that have no such numbers.
+inline void require_numbers(const options& o) {
+  if (std::ranges::find(o.data, name(number_class::denormal)) == o.data.end()) return;
+  for (const std::string& type : o.dtypes) {
+    if (!is_integer(dtype_from(type).value())) continue;
+    throw usage_error(
+        fmt::format("--data=denormal: {} has no denormal numbers; leave out one of both", type));
+  }
+}
+
 }  // namespace detail
 
 /// Builds the suite of a program: its ops, in all models, under all conditions of `o`, in the
-/// order models, batches, tokens, contexts, fusions, backends, data types, threads. Needs no
+/// order models, batches, tokens, contexts, fusions, backends, data types, threads, data. Needs no
 /// device, but for layout any, reused memory and training, where the library decides what a step
 /// consists of.
 /// With `ranks` steps are those of models that these train together. Where no row of a case is
@@ -394,7 +411,11 @@ inline void require_reusable_memory(const options& o) {
       for (const std::string& type : o.dtypes) {
         for (const int threads : o.threads) {
           const model::graph& graph = graph_of(backend_name, type, threads);
-          maker.add_configuration(graph, maker.settings_of(graph, backend_name, type, threads));
+          for (const std::string& data : o.data) {
+            const auto numbers = from_name<number_class>(data).value();
+            maker.add_configuration(graph,
+                                    maker.settings_of(graph, backend_name, type, threads, numbers));
+          }
         }
       }
     }
@@ -411,6 +432,7 @@ inline void require_reusable_memory(const options& o) {
     return all;
   }
   detail::require_reusable_memory(o);
+  detail::require_numbers(o);
   const std::vector<std::optional<model::fusion_plan>> fusions = detail::fusions_of(o, known);
   detail::model_names names;
   for (const std::string& model_name : o.models) {

@@ -100,6 +100,7 @@ pass_quality measure_pass(int threads, const stopwatch& watch, Take&& take,
   counters["stalls"] = static_cast<double>(taken.stalls + mean.stalls);
   counters["min_s"] = taken.seconds.front();
   counters["p95_s"] = stats::quantile(taken.seconds, 0.95);
+  counters["p99_s"] = stats::quantile(taken.seconds, 0.99);
   counters["samples"] = static_cast<double>(taken.seconds.size());
   counters["slowed"] = static_cast<double>(taken.slowed);
   counters["calls_a_sample"] = static_cast<double>(taken.calls_per_sample);
