@@ -14,6 +14,7 @@
 namespace layerbench {
 namespace base_terminal_test {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 std::size_t widest(const std::string& text) {
@@ -84,6 +85,20 @@ TEST(Terminal, TakesNoColumnOutOfATableOfOneRow) {
   const std::string out = fitted(text(one), 70);
   EXPECT_LE(widest(out), 70U);
   EXPECT_EQ(content(out), content(text(one)));
+}
+
+TEST(Terminal, BreaksWordsOfATableOnlyWhereItMust) {
+  const table t{{{"name"}, {"what it is"}},
+                {{"mobilenet_v3_large_minimalistic", "a network of inverted residual blocks"}}};
+  EXPECT_THAT(fitted(text(t), 60), AllOf(HasSubstr("| minimalistic "), HasSubstr(" inverted ")));
+  table many = t;
+  for (int i = 0; i < 4; ++i) {
+    many.columns.push_back(t.columns[0]);
+    many.rows[0].push_back(t.rows[0][0] + std::to_string(i));
+  }
+  const std::string out = fitted(text(many), 80);
+  EXPECT_LE(widest(out), 80U) << out;
+  EXPECT_EQ(content(out), content(text(many)));
 }
 
 TEST(Terminal, CountsCharactersAndNotBytes) {

@@ -130,24 +130,51 @@ namespace detail {
   return taken;
 }
 
-/// The widths at which a table fits: the widest columns become narrower. Numbers stay whole, so
-/// that a table of many may still be too wide.
+/// Columns that the longest word of a text takes; broken() also breaks behind some marks.
+[[nodiscard]] inline std::size_t longest_word(std::string_view text) {
+  std::size_t longest = 0;
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find_first_of(" /,_+"), text.size() - 1) + 1;
+    const std::size_t blank = text[end - 1] == ' ' ? 1 : 0;
+    longest = std::max(longest, display_width(text.substr(0, end)) - blank);
+    text.remove_prefix(end);
+  }
+  return longest;
+}
+
+/// Makes the widest columns narrower, down to `smallest` each, until a table's lines take `most`.
+inline void narrow(std::vector<std::size_t>& widths, const std::vector<std::size_t>& smallest,
+                   std::size_t frame, std::size_t most) {
+  std::size_t sum = std::reduce(widths.begin(), widths.end()) + frame;
+  for (; sum > most; --sum) {
+    std::size_t widest = widths.size();
+    for (std::size_t i = 0; i < widths.size(); ++i) {
+      const bool wider = widest == widths.size() || widths[i] > widths[widest];
+      if (widths[i] > smallest[i] && wider) widest = i;
+    }
+    if (widest == widths.size()) return;
+    --widths[widest];
+  }
+}
+
+/// The widths at which a table fits. Words are broken where that does not suffice, but numbers stay
+/// whole, so that a table of many may still be too wide.
 [[nodiscard]] inline std::vector<std::size_t> narrower_widths(const table& t, std::size_t most) {
   constexpr std::size_t least = 8;
-  std::vector<std::size_t> all = widths(t);
-  std::vector<std::size_t> smallest(all.size(), least);
-  for (std::size_t i = 0; i < all.size(); ++i) {
-    if (t.columns[i].alignment == align::left) continue;
-    for (const auto& row : t.rows) smallest[i] = std::max(smallest[i], display_width(row[i]));
-  }
-  for (std::size_t sum = std::reduce(all.begin(), all.end()) + frame_of(t); sum > most; --sum) {
-    std::size_t widest = all.size();
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (all[i] > smallest[i] && (widest == all.size() || all[i] > all[widest])) widest = i;
+  std::vector<std::size_t> of_words(t.columns.size(), least);
+  std::vector<std::size_t> smallest = of_words;
+  for (std::size_t i = 0; i < t.columns.size(); ++i) {
+    const bool numbers = t.columns[i].alignment == align::right;
+    of_words[i] = std::max(of_words[i], longest_word(t.columns[i].title));
+    for (const auto& row : t.rows) {
+      const std::size_t whole = numbers ? display_width(row[i]) : longest_word(row[i]);
+      of_words[i] = std::max(of_words[i], whole);
     }
-    if (widest == all.size()) break;
-    --all[widest];
+    if (numbers) smallest[i] = of_words[i];
   }
+  std::vector<std::size_t> all = widths(t);
+  narrow(all, of_words, frame_of(t), most);
+  narrow(all, smallest, frame_of(t), most);
   return all;
 }
 
