@@ -504,6 +504,13 @@ class Options(Case):
             self.tool("show", "lenet5", *wrong, code=2)
 
     def test_predictions_list_as_many_layers_as_asked_for(self):
+        self.bench("bench_model", "--model=lenet5", *self.SHORT, "--chain", "--batch=1,8",
+                   "--benchmark_filter=lenet5", "--benchmark_out=both.json")
+        text = self.tool("validate", "both.json", "--sort", "time", "--format", "csv").stdout
+        measured = [float(row["measured_seconds"]) for row in csv.DictReader(text.splitlines())]
+        self.assertEqual(len(measured), 2)
+        self.assertEqual(measured, sorted(measured, reverse=True))
+        self.tool("validate", "both.json", "--sort", "share", code=2)
         self.bench("bench_model", "--model=lenet5", *self.SHORT, "--benchmark_out=r.json")
         cases = self.tool("predict", "r.json", "--format", "csv").stdout.splitlines()
         self.assertTrue(cases[0].startswith("model,"))
