@@ -119,6 +119,17 @@ TEST(HostBuffer, CountsWhatWasPromisedAndNotUsedYet) {
   EXPECT_NO_THROW(host_buffer{most});
 }
 
+TEST(HostBuffer, CountsSmallOnesToo) {
+  constexpr std::size_t size = std::size_t{32} << 20U;
+  constexpr std::size_t margin = std::size_t{512} << 20U;
+  const std::size_t most = share_of_memory(1) + margin;
+  std::vector<host_buffer> all;  // none of them is touched
+  const auto fill = [&] {
+    while (all.size() * size < most) all.emplace_back(size);
+  };
+  EXPECT_THROW(fill(), not_enough_memory);
+}
+
 TEST(Verifying, NeedsRoomForTheElementsToo) {
   backend_device<reference::backend, op::add> device(1);
   const auto size = static_cast<std::int64_t>(share_of_memory(0.25) / sizeof(float));

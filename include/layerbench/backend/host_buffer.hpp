@@ -42,8 +42,11 @@ class host_buffer {
   /// Throws not_enough_memory where that much is not available: the system would promise it, and
   /// end the program when it is used.
   explicit host_buffer(std::size_t bytes) {
-    constexpr std::size_t worth_asking = std::size_t{64} << 20U;
-    if (bytes >= worth_asking) require(bytes);
+    // Asking takes a fraction of a millisecond, so small buffers are asked for together.
+    if ((unasked_ += bytes) >= worth_asking_) {
+      unasked_ = 0;
+      require(bytes + outside_buffers);
+    }
     const bool large = bytes >= huge_page / 8;
     const std::size_t page = large ? huge_page : small_page;
     const std::size_t whole = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
@@ -73,8 +76,12 @@ class host_buffer {
     const auto available = machine::available_memory_bytes();
     if (!available) return std::nullopt;
     const auto taken = static_cast<std::int64_t>(in_buffers);
-    const std::int64_t untouched = taken - machine::resident_memory_bytes().value_or(taken);
-    return std::max<std::int64_t>(0, *available - std::max<std::int64_t>(0, untouched));
+    const std::int64_t untouched = taken - machine::touched_memory_bytes().value_or(taken);
+    const std::int64_t left =
+        std::max<std::int64_t>(0, *available - std::max<std::int64_t>(0, untouched));
+    worth_asking_ = std::clamp<std::size_t>(static_cast<std::size_t>(left) / 16,
+                                            std::size_t{1} << 20U, std::size_t{64} << 20U);
+    return left;
   }
   /// Throws not_enough_memory where there are fewer.
   static void require(std::size_t bytes) {
@@ -115,6 +122,10 @@ class host_buffer {
 
   static inline std::vector<int> nodes_ = {};
   static inline std::atomic<std::size_t> in_buffers = 0;  ///< bytes, of all that there are
+  static inline std::atomic<std::size_t> unasked_ = 0;    ///< bytes of buffers since the last check
+  static inline std::atomic<std::size_t> worth_asking_ = std::size_t{1} << 20U;
+  /// Bytes that plans, rows and the samples of a verification take beside buffers.
+  static constexpr std::size_t outside_buffers = std::size_t{16} << 20U;
   std::unique_ptr<void, release> memory_{nullptr, release{std::align_val_t(small_page), 0}};
 };
 

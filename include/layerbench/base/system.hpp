@@ -134,9 +134,10 @@ struct control_groups {
   return least;
 }
 
-/// Resident bytes of this process.
-[[nodiscard]] inline std::optional<std::int64_t> resident_memory_bytes(const path& root = "/") {
-  std::optional<std::int64_t> resident = field_of(root / "proc/self/status", "VmRSS");
+/// Bytes that this process has allocated and touched; not the code of its libraries, which is
+/// resident, too.
+[[nodiscard]] inline std::optional<std::int64_t> touched_memory_bytes(const path& root = "/") {
+  std::optional<std::int64_t> resident = field_of(root / "proc/self/status", "RssAnon");
   if (resident) *resident *= 1024;
   return resident;
 }
