@@ -38,7 +38,7 @@ import subprocess
 import sys
 import tempfile
 
-import from_torch
+import output_file
 import overhead_models
 
 ENGINES = ('torch', 'torch_compile', 'onnxruntime', 'openvino')
@@ -121,6 +121,9 @@ def options_of(arguments):
                         'number of threads')
     parser.add_argument('-o', '--output', required=True, metavar='FILE',
                         help='the result file; the layers are in FILE with _layers behind its stem')
+    parser.add_argument('--overwrite', action='store_true',
+                        help='replace existing outputs whatever they hold; default: only those of the '
+                        'same kind')
     options = parser.parse_args(arguments)
     known = IN_S8 if options.dtype == 's8' else ENGINES
     options.engines = options.engines or list(known)
@@ -149,11 +152,32 @@ def options_of(arguments):
                      'threads')
     if not os.access(pathlib.Path(options.output).resolve().parent, os.W_OK):
         parser.error(f'{options.output}: cannot be written')
+    try:
+        require_outputs(options)
+    except output_file.Refused as error:
+        parser.error(str(error))
     options.layerbench = options.layerbench or tool_beside(options.bench)
     for program in filter(None, (options.bench, options.layerbench)):
         if shutil.which(program) is None:
             parser.error(f'{program}: no such program; name it with --bench or --layerbench')
     return options
+
+
+def inputs_of(options):
+    """The files that the command line names to be read."""
+    words = [options.model or '', options.bench or '', *options.bench_options]
+    return [file for word in words for file in (word, *word.partition('=')[2].split(',')) if file]
+
+
+def require_outputs(options):
+    """Throws Refused where an output would destroy something, or is another one, too."""
+    outputs = ((options.output, output_file.RESULTS), (options.exec_graph, '<net'),
+               (options.fusion_plan, '{"name": "", "rules": []}'))
+    for file, sample in outputs:
+        output_file.require(file, sample, inputs_of(options), options.overwrite)
+    paths = [pathlib.Path(file).resolve() for file, _ in outputs if file]
+    if len(set(paths)) < len(paths):
+        raise output_file.Refused('two outputs have the same name; choose another for one of them')
 
 
 def tool_beside(bench):
@@ -403,7 +427,8 @@ class Bench:
         self.command = [options.bench, f'--model={model}', f'--batch={batch}',
                         f'--threads={len(processors)}', f'--dtype={options.dtype}', '--max-time=0',
                         f'--benchmark_repetitions={options.rounds}', f'--benchmark_out={file}',
-                        '--turns', '--speed=any', *options.bench_options]
+                        '--turns', '--speed=any', *['--overwrite'] * options.overwrite,
+                        *options.bench_options]
         self.log = tempfile.TemporaryFile('w+', errors='replace')
         self.process = start(self.command, processors, stdout=subprocess.DEVNULL, stderr=self.log)
         self.code = None
@@ -546,7 +571,8 @@ def write_plan(options, shown, results):
         print(f'not in {options.fusion_plan}: no plan can join {" ".join(names)}', file=sys.stderr)
     if not plan['rules']:
         raise Failed(f'{options.fusion_plan} is not written: {JOINING[engine]} joins no layers', 4)
-    if from_torch.write(json.dumps(plan, indent=1) + '\n', options.fusion_plan) != 0:
+    if output_file.write(json.dumps(plan, indent=1) + '\n', options.fusion_plan, inputs_of(options),
+                         options.overwrite) != 0:
         raise Failed(f'{options.fusion_plan}: cannot be written', 2)
 
 
@@ -712,6 +738,7 @@ def run(options, results):
 
 
 def main(arguments=None):
+    output_file.prepare_process()
     options = options_of(arguments)
     signal.signal(signal.SIGTERM, interrupt)
     results = Results(options)
@@ -719,7 +746,8 @@ def main(arguments=None):
     if not results.rounds:
         return code
     results.warn()
-    return from_torch.write(results.text(code != 0), options.output) or code
+    return output_file.write(results.text(code != 0), options.output, inputs_of(options),
+                             options.overwrite) or code
 
 
 if __name__ == '__main__':

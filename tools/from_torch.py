@@ -15,9 +15,9 @@ The model is traced in inference at two batches, without data. Calls that no op 
 computes are listed on stderr with their places. docs/import.md explains what is refused. Where
 layerbench is built it reads the file first: nothing is written that it refuses.
 
-Exit codes: 0 done; 1 torch is missing, or writing to stdout failed; 2 wrong command line, or an
-output that cannot be written; 3 the model cannot be exported, a wrong export, or layerbench refuses
-the file; 4 calls are missing.
+Exit codes: 0 done; 1 torch is missing, or writing failed; 2 wrong command line, or an output that
+cannot be written; 3 the model cannot be exported, a wrong export, or layerbench refuses the file; 4
+calls are missing.
 """
 import argparse
 import json
@@ -29,6 +29,7 @@ import subprocess
 import sys
 import tempfile
 
+import output_file
 import torch_convert
 import torch_export
 
@@ -53,6 +54,9 @@ def options_of(arguments):
     parser.add_argument('--title', default='', help='for people; default: name and sizes')
     parser.add_argument('-o', '--output', metavar='FILE',
                         help='the shape file; - is stdout, which is the default')
+    parser.add_argument('--overwrite', action='store_true',
+                        help='replace an existing output whatever it holds; default: only one of the '
+                        'same kind')
     parser.add_argument('--no-softmax', action='store_true',
                         help='add no softmax behind a classifier that ends without one')
     parser.add_argument('--allow-partial', action='store_true',
@@ -83,42 +87,25 @@ def options_of(arguments):
             parser.error(f'--bind: {text!r} is not NAME=SIZE')
         bound[name] = int(size)
     options.bind = bound
+    if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in options.title):
+        parser.error('--title: has a control character or an end of a line')
+    try:
+        for file, sample in ((options.output, output_file.SHAPE_FILE),
+                             (options.export, '{"layerbench_torch_export": 1}')):
+            output_file.require(file, sample, inputs_of(options), options.overwrite)
+    except output_file.Refused as error:
+        parser.error(str(error))
     return options
 
 
-def write(text, output):
+def inputs_of(options):
+    """The files that the command line names to be read."""
+    return [file for file in (options.from_export, (options.model or '').partition(':')[0]) if file]
+
+
+def write(text, output, options):
     """Writes all of the text or nothing; the exit code."""
-    if output in (None, '-'):
-        try:
-            sys.stdout.write(text)
-            sys.stdout.flush()
-        except OSError as error:
-            print(f'stdout: {error.strerror}; the output is truncated', file=sys.stderr)
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            return 1
-        return 0
-    path = pathlib.Path(output)
-    try:
-        if path.exists() and not path.is_file():
-            path.write_text(text, encoding='utf-8')  # a device
-            return 0
-        with tempfile.NamedTemporaryFile('w', encoding='utf-8', dir=path.parent, delete=False,
-                                         prefix=f'.{path.name}.') as file:
-            scratch = pathlib.Path(file.name)
-            try:
-                file.write(text)
-                file.flush()
-                umask = os.umask(0)
-                os.umask(umask)
-                os.chmod(scratch, 0o666 & ~umask)
-                os.replace(scratch, path)
-            except OSError:
-                scratch.unlink(missing_ok=True)
-                raise
-    except OSError as error:
-        print(f'{output}: {error.strerror}', file=sys.stderr)
-        return 2
-    return 0
+    return output_file.write(text, output, inputs_of(options), options.overwrite)
 
 
 def compact(data):
@@ -240,15 +227,16 @@ def convert(data, options):
         print('nothing is written; --allow-partial writes the file without these calls',
               file=sys.stderr)
         return 4
-    return write(text, options.output)
+    return write(text, options.output, options)
 
 
 def main(arguments=None):
+    output_file.prepare_process()
     options = options_of(arguments)
     try:
         data = exported(options)
         if options.export:
-            return write(compact(data), options.export)
+            return write(compact(data), options.export, options)
         return convert(data, options)
     except torch_export.Missing as error:
         name = str(error)
