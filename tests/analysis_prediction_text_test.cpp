@@ -93,9 +93,9 @@ TEST(PredictionText, ListsLayersInTheOrderThatWasAskedFor) {
 TEST(PredictionText, HasARecordOfEachLayer) {
   const std::vector<prediction> all = golden();
   const table layers = layer_records(all, 2, layer_order::share);
-  ASSERT_THAT(layers.rows, SizeIs(2 * std::ranges::count_if(all, [](const prediction& p) {
-                                    return !p.layers.empty();
-                                  })));
+  std::size_t expected = 0;
+  for (const prediction& p : all) expected += std::min<std::size_t>(2, p.layers.size());
+  ASSERT_THAT(layers.rows, SizeIs(expected));
   EXPECT_EQ(layers.rows[0].size(), layers.columns.size());
   EXPECT_EQ(layers.rows[0][0], all[0].configuration.text());
   EXPECT_EQ(layers.rows[0][2], "conv1");
