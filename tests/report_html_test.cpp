@@ -111,6 +111,8 @@ TEST(Page, StartsWithWhatWasPredictedAndMeasuredWhere) {
     EXPECT_THAT(summary[i].front(), mentions(expected[i].at("model").get<std::string>()));
     const strings cells(summary[i].begin() + 1, summary[i].end() - 1);  // without case and note
     EXPECT_EQ(cells, headline_cells(expected[i], validations));
+    const std::string coverage = format::coverage(expected[i].at("coverage").get<double>());
+    EXPECT_EQ(summary[i].back().find(coverage) != std::string::npos, coverage != "100.0 %");
     if (!cells[2].empty()) ++measured;
   }
   EXPECT_EQ(measured, validations.size());
@@ -189,6 +191,16 @@ TEST(Page, DrawsTheSharesThatItsTableHas) {
     }
     EXPECT_THAT(result, Not(HasSubstr(escaped(analysis::shares_text(shares)).html)))
         << "one place for shares";
+  }
+}
+
+TEST(Page, SaysOnceThatBottlenecksAreNotKnown) {
+  const report_data of = analysis::report_data_of(golden());
+  ASSERT_GT(of.predictions.size(), 1U);
+  for (const std::string& text : {page(of), markdown(of)}) {
+    const std::size_t at = text.find("bench_peak");
+    EXPECT_NE(at, std::string::npos);
+    EXPECT_EQ(text.find("bench_peak", at + 1), std::string::npos);
   }
 }
 

@@ -83,7 +83,7 @@ namespace detail {
                        to_markdown(facts(of)) + to_markdown(detail::lines(text(of.contentions))) +
                        to_markdown(warnings(of));
   for (const analysis::prediction& p : of.predictions) {
-    result += heading(3, case_title(of, p)) + to_markdown(detail::lines(remarks(p)));
+    result += heading(3, case_title(of, p)) + to_markdown(detail::case_remarks(p));
     if (!p.layers.empty()) result += to_markdown(layers_table(p));
     if (p.limits) result += to_markdown(analysis::worth_optimising_table(p));
   }

@@ -87,26 +87,18 @@ namespace detail {
   return to_html(t, "Layers with most of the step's time");
 }
 
-/// The remarks on a case that its tables do not have: neither the shares of ops nor, in each case
-/// again, that bottlenecks are not known.
-[[nodiscard]] inline std::vector<std::string> case_remarks(const analysis::prediction& p) {
-  std::vector<std::string> all = lines(remarks(p));
-  std::vector<std::string> elsewhere;
+/// The remarks on a case without the shares of its ops, which a table has.
+[[nodiscard]] inline std::vector<std::string> remarks_beside_tables(const analysis::prediction& p) {
+  std::vector<std::string> all = case_remarks(p);
   if (const std::vector<std::string> shares = lines(analysis::breakdown_text(p)); !shares.empty())
-    elsewhere.push_back(shares.back());
-  if (!p.limits) {
-    for (std::string& line : lines(analysis::limits_text(p))) elsewhere.push_back(std::move(line));
-  }
-  std::erase_if(all, [&](const std::string& line) {
-    return std::ranges::find(elsewhere, line) != elsewhere.end();
-  });
+    std::erase(all, shares.back());
   return all;
 }
 
 [[nodiscard]] inline markup case_section(const analysis::prediction& p, const std::string& title,
                                          const std::string& id, const svg::palette& ops) {
   constexpr std::size_t most = 10;
-  markup inner = element("h3", escaped(title)) + to_html(case_remarks(p));
+  markup inner = element("h3", escaped(title)) + to_html(remarks_beside_tables(p));
   if (!p.layers.empty()) {
     inner += svg::share_bar(p, ops) + ops_table(p, ops) + layers_section(p, most, ops);
   }

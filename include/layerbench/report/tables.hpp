@@ -43,15 +43,25 @@ namespace detail {
 /// The remarks on a case that fit into a table's cell.
 [[nodiscard]] inline std::string short_remarks(const analysis::prediction& p, bool disturbed) {
   std::vector<std::string> remarks;
-  if (p.partial()) {
-    remarks.push_back(fmt::format("PARTIAL, coverage {}", format::coverage(p.coverage)));
-  }
-  if (p.cache == "hot") remarks.push_back(p.method);
+  if (p.partial()) remarks.emplace_back("PARTIAL");
+  if (!p.missing.empty()) remarks.push_back("coverage " + format::coverage(p.coverage));
+  if (p.step && p.cache == "hot") remarks.push_back(p.method);
   if (disturbed) remarks.emplace_back("disturbed");
   if (p.interrupted) remarks.emplace_back("interrupted");
   if (p.step && p.step->kind != analysis::interval_method::bootstrap)
     remarks.emplace_back("few rounds");
   return fmt::format("{}", fmt::join(remarks, ", "));
+}
+
+/// The remarks on a case, without what reading() says once for all: that bottlenecks are not known.
+[[nodiscard]] inline std::vector<std::string> case_remarks(const analysis::prediction& p) {
+  std::vector<std::string> all = lines(analysis::remarks(p));
+  if (p.limits) return all;
+  const std::vector<std::string> unknown = lines(analysis::limits_text(p));
+  std::erase_if(all, [&](const std::string& line) {
+    return std::ranges::find(unknown, line) != unknown.end();
+  });
+  return all;
 }
 
 /// Whether the predictions come from several sets of files, whose contexts differ.
