@@ -5,18 +5,17 @@
 #include <cstdio>
 #include <string>
 
-#include <fmt/format.h>
-
 #include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/terminal.hpp>
 
 namespace layerbench::programs {
 
 void print_peaks(const result::results& results, const run::options& /*o*/, bool machine_format) {
   const std::string text = '\n' + analysis::text(analysis::peaks_in({&results}));
-  fmt::print(machine_format ? stderr : stdout, "{}",
-             machine_format ? text : fitted(text, terminal_columns()));
+  print_plain(machine_format ? stderr : stdout,
+              machine_format ? text : fitted(text, terminal_columns()));
 }
 
 }  // namespace layerbench::programs

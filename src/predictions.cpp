@@ -16,6 +16,7 @@
 #include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/terminal.hpp>
 
 namespace layerbench::programs {
@@ -51,7 +52,7 @@ void print_predictions(const result::results& results, const run::options& o, bo
   if (has_chains) text += (in_full ? "\n" : "") + validation_text(results, o);
   if (!in_full) text += fmt::format("\nlayer by layer: layerbench predict {}\n", o.out);
   if (!machine_format) text = fitted(text, terminal_columns());
-  fmt::print(machine_format ? stderr : stdout, "{}", text);
+  print_plain(machine_format ? stderr : stdout, text);
 }
 
 }  // namespace layerbench::programs

@@ -276,8 +276,9 @@ TEST(Options, ContextTakesOnlyTheFirstEqualsSign) {
 
 TEST(Output, OfAFullDiskIsAFailure) {
   const testing::tiny_directory directory;
-  const testing::outcome done = testing::bench(
-      "bench_conv", testing::shortly(directory.model, {"--benchmark_out=/dev/full"}));
+  const testing::outcome done =
+      testing::bench("bench_conv", testing::shortly(directory.model, {"--benchmark_out=/dev/full"}),
+                     {{"TMPDIR", directory.path().string()}});
   EXPECT_EQ(done.exit_code, 1);
   EXPECT_THAT(done.err, HasSubstr("/dev/full"));
   EXPECT_THAT(done.out, HasSubstr("conv/fwd/")) << "the rows are nowhere else";

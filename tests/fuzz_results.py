@@ -85,7 +85,8 @@ def commands(draw, one, other):
                "compare": ["text", "json", "csv"]}
     what = draw.choice([*formats, "report"])
     if what == "report":
-        return ["report", one, other, "--format", draw.choice(["html", "markdown"]), "-o", out]
+        return ["report", one, other, "--format", draw.choice(["html", "markdown"]), "-o", out,
+                "--overwrite"]
     pair = [one, other] if what == "compare" else [one]
     return [what, *draw.choice([pair, pair[::-1]]), "--format", draw.choice(formats[what])]
 

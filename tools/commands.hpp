@@ -15,6 +15,7 @@
 
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/output_file.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
@@ -26,6 +27,11 @@ struct common_options {
   std::string format;
   std::string output;
   std::string shapes;
+  bool overwrite = false;
+
+  [[nodiscard]] overwrite_rule rule() const {
+    return overwrite ? overwrite_rule::any : overwrite_rule::alike;
+  }
 };
 
 /// Adds --top, which sets how many rows a table has, and --sort, whose values are the names of
@@ -49,9 +55,15 @@ void note(const std::string& text);
 
 /// Adds the common options to a subcommand with these formats; the first is the default. Every
 /// subcommand gets its own object, because CLI11 reads the environment for all subcommands.
-std::shared_ptr<const common_options> add_common(CLI::App& command,
-                                                 const std::vector<std::string>& formats = {
-                                                     "text", "json", "csv"});
+/// `more_words` may name further inputs, which the output must not replace.
+std::shared_ptr<const common_options> add_common(
+    CLI::App& command, const std::vector<std::string>& formats = {"text", "json", "csv"},
+    const std::vector<std::string>& more_words = {});
+
+/// Adds the options for the output, and has it checked before the subcommand does anything: it must
+/// be writable, and must not be one of the files that options, arguments and `more_words` name.
+void add_output(CLI::App& command, common_options& common, const std::string& help,
+                const std::vector<std::string>& more_words = {});
 
 /// Adds the options that select the predicted cases and the timings used.
 void add_prediction_options(CLI::App& command, analysis::options& chosen);
@@ -77,8 +89,9 @@ void require_complete(const std::vector<analysis::prediction>& predictions, bool
 void require_complete(const analysis::validation& all);
 
 /// Writes a result to stdout or to the output file, which is replaced in one step or not at all.
-/// Text on a terminal gets its width. Throws usage_error if it cannot be written.
-void write(const common_options& common, const std::string& whole);
+/// Text on a terminal gets its width. Throws usage_error if it cannot be written. Where the disk
+/// does not take it, it is kept elsewhere or printed, and error is thrown.
+void write(const common_options& common, const std::string& result);
 
 /// Whether `file` is among the files read, possibly under another name.
 bool contains(const std::vector<result::results>& read, const std::string& file);

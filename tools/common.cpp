@@ -14,26 +14,86 @@
 #include <layerbench/analysis/predict/repeated_rounds.hpp>
 #include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/input_file.hpp>
 #include <layerbench/base/output_file.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/base/terminal.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/result/name.hpp>
 #include <layerbench/result/read_results.hpp>
 
 #include "commands.hpp"
 
 namespace layerbench::tool {
 
+namespace {
+
+/// Notes the files that a word names, itself or as the value of an option, as inputs.
+void note_inputs(std::string_view word) {
+  const std::string_view value = word.substr(word.find('=') + 1);
+  std::vector<std::string_view> names = result::detail::split(value, ',');
+  names.insert(names.end(), {word, value});
+  for (const std::string_view name : names) {
+    std::error_code unknown;
+    if (std::filesystem::is_regular_file(name, unknown)) static_cast<void>(input_path(name));
+  }
+}
+
+/// Text of the kind of a result; empty where that is not known.
+std::string_view sample_of(const common_options& common) {
+  if (common.format.empty()) return "{\"name\": \"\", \"layers\": []}";  // of an import
+  if (common.format == "json" || common.format == "bmf") return "{";
+  if (common.format != "html") return "text";
+  return common.output.ends_with(".md") ? "" : "<!DOCTYPE html>";
+}
+
+/// Throws usage_error where an output cannot be written, is an input, or is another output.
+void check_outputs(const CLI::App& command, const common_options& common,
+                   const std::vector<std::string>& more_words) {
+  std::ranges::for_each(more_words, note_inputs);
+  std::vector<const CLI::Option*> outputs;
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->check_lname("output") || option->check_lname("trace")) {
+      outputs.push_back(option);
+    } else {
+      std::ranges::for_each(option->results(), note_inputs);
+    }
+  }
+  std::vector<std::filesystem::path> seen;
+  for (const CLI::Option* option : outputs) {
+    for (const std::string& file : option->results()) {
+      if (file.empty() || file == "-") continue;
+      static_cast<void>(
+          output_file(file, common.rule(), option->check_lname("trace") ? "{" : sample_of(common)));
+      seen.push_back(std::filesystem::weakly_canonical(file));
+      if (std::ranges::count(seen, seen.back()) == 1) continue;
+      throw usage_error(file + ": is to have two outputs; name another file for one of them");
+    }
+  }
+}
+
+}  // namespace
+
+void add_output(CLI::App& command, common_options& common, const std::string& help,
+                const std::vector<std::string>& more_words) {
+  command.add_option("-o,--output", common.output, help)->type_name("FILE");
+  command.add_flag("--overwrite", common.overwrite,
+                   "Replace an existing output whatever it holds [only one of the same kind]");
+  command.parse_complete_callback(
+      [&command, &common, more_words] { check_outputs(command, common, more_words); });
+}
+
 std::shared_ptr<const common_options> add_common(CLI::App& command,
-                                                 const std::vector<std::string>& formats) {
+                                                 const std::vector<std::string>& formats,
+                                                 const std::vector<std::string>& more_words) {
   const auto common = std::make_shared<common_options>();
   common->format = formats.front();
   common->shapes = model::default_shapes_directory().string();
   command.add_option("--format", common->format, "Form of the result")
       ->check(CLI::IsMember(formats))
       ->capture_default_str();
-  command.add_option("-o,--output", common->output, "File for the result; - or nothing: stdout")
-      ->type_name("FILE");
+  add_output(command, *common, "File for the result; - or nothing: stdout", more_words);
   command
       .add_option("--shapes", common->shapes,
                   "Directory of the shape files [the one that came with the tool]")
@@ -53,25 +113,42 @@ std::shared_ptr<const common_options> add_common(CLI::App& command,
 }
 
 void note(const std::string& text) {
-  if (!is_quiet()) fmt::print(stderr, "layerbench: {}\n", text);
+  if (!is_quiet()) print_message(text);
 }
 
-void write(const common_options& common, const std::string& whole) {
-  const bool is_file = !common.output.empty() && common.output != "-";
-  if (is_file) return output_file(common.output).write(whole);
-  const std::string result = common.format == "text" ? fitted(whole, terminal_columns()) : whole;
-  if (std::fwrite(result.data(), 1, result.size(), stdout) != result.size() ||
-      std::fflush(stdout) != 0) {
-    throw error("writing to stdout failed; the output is truncated: " +
-                std::generic_category().message(errno));
+namespace {
+
+/// Prints text to stdout. Throws error.
+void print(const std::string& text) {
+  if (std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0) {
+    return;
+  }
+  throw error("writing to stdout failed; the output is truncated: " +
+              std::generic_category().message(errno));
+}
+
+}  // namespace
+
+void write(const common_options& common, const std::string& result) {
+  const std::string text = without_controls(result);
+  if (common.output.empty() || common.output == "-") {
+    return print(common.format == "text" ? fitted(text, terminal_columns()) : text);
+  }
+  const output_file file(common.output, common.rule());
+  try {
+    file.write(text);
+  } catch (const usage_error&) {
+    throw;
+  } catch (const error& e) {
+    spare_file spare;
+    if (!spare.write(file.path(), text)) print(text);
+    throw error(e.what() + spare.text());
   }
 }
 
 bool contains(const std::vector<result::results>& read, const std::string& file) {
-  return std::ranges::any_of(read, [&](const result::results& before) {
-    std::error_code unknown;
-    return std::filesystem::equivalent(file, before.file, unknown);
-  });
+  return std::ranges::any_of(
+      read, [&](const result::results& before) { return is_same_file(file, before.file); });
 }
 
 std::vector<result::results> read_files(const std::vector<std::string>& files) {
@@ -84,9 +161,7 @@ std::vector<result::results> read_files(const std::vector<std::string>& files) {
     read.push_back(result::read(file));
   }
   analysis::drop_repeated_rounds(read);
-  for (const std::string& note : analysis::notes_of(analysis::group_of(read))) {
-    fmt::print(stderr, "layerbench: {}\n", note);
-  }
+  for (const std::string& text : analysis::notes_of(analysis::group_of(read))) note(text);
   return read;
 }
 

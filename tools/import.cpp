@@ -10,6 +10,7 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/name.hpp>
+#include <layerbench/base/plain_text.hpp>
 
 #include "commands.hpp"
 #include "onnx/import.hpp"
@@ -73,6 +74,9 @@ void run(import_command& command) {
         "--name: '{}' is not a name; use lower-case letters, digits and _", options.name));
   }
   if (options.name.empty()) options.name = onnx::model_name_of(command.file);
+  if (without_controls(options.title, /*one_line=*/true) != options.title) {
+    throw usage_error("--title: has a control character or an end of a line");
+  }
   options.softmax = !command.no_softmax;
   const onnx::imported imported = onnx::import_model(command.file, options, command.allow_partial);
   write(command.output, imported.text);
@@ -87,8 +91,7 @@ void add_import(CLI::App& app) {
       ->required()
       ->check(CLI::IsMember({"onnx"}));
   command->add_option("file", options->file, "The model; its weights are not read")->required();
-  command->add_option("-o,--output", options->output.output, "The shape file; - or nothing: stdout")
-      ->type_name("FILE");
+  add_output(*command, options->output, "The shape file; - or nothing: stdout");
   command->add_option("--name", options->options.name, "Name of the model [that of the file]")
       ->type_name("NAME");
   command

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <exception>
 #include <memory>
 #include <string>
@@ -12,6 +11,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/plain_text.hpp>
+#include <layerbench/base/process_setup.hpp>
 #include <layerbench/base/terminal.hpp>
 #include <layerbench/base/version.hpp>
 #include <layerbench/help/formatter.hpp>
@@ -87,17 +88,19 @@ exit_code run(int argc, char** argv) {
 }
 
 exit_code report(const char* what, exit_code code) {
-  fmt::print(stderr, "layerbench: {}\n", what);
+  layerbench::print_message(what);
   return code;
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
+  layerbench::prepare_process();
   // Exit silently if the reader of stdout has gone, even if the parent process ignores SIGPIPE.
   static_cast<void>(std::signal(SIGPIPE, SIG_DFL));
   exit_code code = exit_code::failure;
   try {
+    layerbench::require_stack();
     code = run(argc, argv);
   } catch (const layerbench::error& e) {
     code = report(e.what(), e.code());

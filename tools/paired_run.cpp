@@ -6,7 +6,6 @@
 #include <cerrno>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <fstream>
 #include <random>
@@ -22,6 +21,7 @@
 
 #include <layerbench/analysis/compare/pairs.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/read_results.hpp>
@@ -203,7 +203,7 @@ bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown
   for (const std::size_t i : {first, 1 - first}) {
     const std::string what = fmt::format("round {}: {}", round, variants_.at(i).name);
     if (chosen_.verbose) {
-      fmt::print(stderr, "layerbench: {}\n", what);
+      print_message(what);
     } else {
       shown.step(what);
     }

@@ -16,6 +16,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::tool {
@@ -98,7 +99,7 @@ int process_runner::run(const invocation& what, const std::vector<std::string>& 
   for (;;) {
     const int signal = starter_.next_signal();
     if (signal != SIGCHLD) {
-      if (!interrupted_) fmt::print(stderr, "\nlayerbench: stopping what runs (again: at once)\n");
+      if (!interrupted_) print_plain(stderr, "\nlayerbench: stopping what runs (again: at once)\n");
       interrupted_ = true;
       ::kill(-id, signal);
     }

@@ -110,7 +110,8 @@ void print_other_incompatible_files(std::vector<result::results> files,
 }
 
 /// Writes the timeline of the only step. Throws usage_error if there are several.
-void write_trace(const std::string& file, std::span<const analysis::data_parallel> all) {
+void write_trace(const std::string& file, overwrite_rule rule,
+                 std::span<const analysis::data_parallel> all) {
   if (all.size() != 1 || all.front().steps.size() != 1) {
     std::vector<std::string> cases;
     for (const analysis::data_parallel& of : all) {
@@ -121,7 +122,7 @@ void write_trace(const std::string& file, std::span<const analysis::data_paralle
         "by a file that has one alone; here are: {}",
         fmt::join(cases, ", ")));
   }
-  output_file(file).write(json_text(analysis::trace(all.front(), 0)));
+  output_file(file, rule).write(json_text(analysis::trace(all.front(), 0)));
 }
 
 std::string check_dtype(const std::string& text) {
@@ -237,7 +238,7 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
     if (results.size() > 1) print_other_incompatible_files(results, measured);
     all = analysis::predict_data_parallel(single, results, training, how, measured);
   }
-  if (!given.trace.empty()) write_trace(given.trace, all);
+  if (!given.trace.empty()) write_trace(given.trace, common.rule(), all);
   write(common, render(all, common.format));
   require_complete(single);
 }

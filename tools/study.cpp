@@ -18,7 +18,6 @@
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/analysis/study/text.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/output_file.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/model/find.hpp>
 
@@ -92,6 +91,17 @@ std::vector<std::string> arguments(const analysis::study_run& run, const std::st
   const fs::path file = fs::path(folder) / run.file();
   words.push_back((fs::exists(file) ? "--resume=" : "--benchmark_out=") + file.string());
   return words;
+}
+
+/// Throws usage_error where the output would replace what a run writes.
+void require_other_output(const std::vector<analysis::study_run>& runs, const std::string& folder,
+                          const common_options& common) {
+  const fs::path output = fs::weakly_canonical(common.output);
+  for (const analysis::study_run& run : runs) {
+    if (output != fs::weakly_canonical(fs::path(folder) / run.file())) continue;
+    throw usage_error(common.output +
+                      ": has the results of a run; name another file for the output");
+  }
 }
 
 /// The commands that measure the cells, as lines.
@@ -232,10 +242,7 @@ void study(const study_options& chosen, const common_options& common) {
   const std::vector<analysis::study_cell> cells = select(chosen, published, common.shapes);
   const std::vector<analysis::study_run> runs = analysis::runs_of(cells);
   const std::string folder = folder_of(chosen, published);
-  // Fail before measuring if the output cannot be written.
-  if (!common.output.empty() && common.output != "-") {
-    static_cast<void>(output_file(common.output));
-  }
+  if (chosen.run) require_other_output(runs, folder, common);
   std::optional<study_runner> runner;
   if (chosen.run) {
     runner.emplace(chosen, common, folder);

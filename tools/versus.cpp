@@ -11,7 +11,6 @@
 
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/output_file.hpp>
 
 #include "commands.hpp"
 #include "paired_run.hpp"
@@ -31,8 +30,6 @@ std::string render(const paired_run& both, const analysis::comparison& all,
 void versus(const paired_run_options& chosen, const common_options& common,
             const std::vector<std::string>& words) {
   two_variants variants = variants_of(words);
-  // Fail before measuring if the output cannot be written.
-  if (!common.output.empty()) static_cast<void>(output_file(common.output));
   paired_run both(chosen, std::move(variants));
   both.measure();
   constexpr std::size_t least = 2;
@@ -79,7 +76,8 @@ void add_versus(CLI::App& app, const std::vector<std::string>& words) {
   const auto options = std::make_shared<paired_run_options>();
   options->compare.paired = true;
   add_options(*command, *options);
-  const std::shared_ptr<const common_options> common = add_common(*command);
+  const std::shared_ptr<const common_options> common =
+      add_common(*command, {"text", "json", "csv"}, words);
   command->callback([common, options, words] { versus(*options, *common, words); });
 }
 

@@ -3,6 +3,7 @@
 #include "import.hpp"
 
 #include <algorithm>
+#include <cstdio>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -15,11 +16,18 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/number_format.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/model/shape_file.hpp>
 
 namespace layerbench::tool::onnx {
 namespace {
+
+/// Says something on stderr; names come from the file.
+template <class... Args>
+void say(fmt::format_string<Args...> form, Args&&... args) {
+  print_plain(stderr, fmt::format(form, std::forward<Args>(args)...));
+}
 
 /// "66.7 % of the FLOPs", or at least that.
 std::string share_text(const flop_count& part, const conversion& of) {
@@ -36,19 +44,19 @@ void report_left_out(const conversion& created) {
   });
   for (const auto& [key, of] : unknown) {
     const std::size_t more = of.count - of.places.size();
-    fmt::print(stderr, "no op computes {}: {} node{}, {}, at {}{}\n", key, of.count,
-               of.count == 1 ? "" : "s", share_text(of.flops, created), fmt::join(of.places, "; "),
-               more > 0 ? fmt::format("; and {} more", more) : "");
+    say("no op computes {}: {} node{}, {}, at {}{}\n", key, of.count, of.count == 1 ? "" : "s",
+        share_text(of.flops, created), fmt::join(of.places, "; "),
+        more > 0 ? fmt::format("; and {} more", more) : "");
   }
   std::vector<std::string> following;
   for (const auto& [op, count] : created.following)
-    following.push_back(fmt::format("{} {}", count, printable(op)));
+    following.push_back(fmt::format("{} {}", count, op));
   if (!following.empty()) {
-    fmt::print(stderr, "left out with them, since they read their results: {}, {}\n",
-               fmt::join(following, ", "), share_text(created.flops_following, created));
+    say("left out with them, since they read their results: {}, {}\n", fmt::join(following, ", "),
+        share_text(created.flops_following, created));
   }
   if (const auto all = left_out(created)) {
-    fmt::print(stderr, "left out in all: {}\n", share_text(*all, created));
+    say("left out in all: {}\n", share_text(*all, created));
   }
 }
 
@@ -56,16 +64,14 @@ void report(const imported& imported, const std::string& name) {
   const conversion& created = imported.created;
   report_left_out(created);
   for (const auto& [note, count] : created.notes) {
-    fmt::print(stderr, "note: {}{}\n", note, count > 1 ? fmt::format(" ({} times)", count) : "");
+    say("note: {}{}\n", note, count > 1 ? fmt::format(" ({} times)", count) : "");
   }
   if (created.folded_batchnorms > 0) {
-    fmt::print(stderr,
-               "note: the exporter folded batch norm into the weights of {} layers; the shape file "
-               "is for inference only\n",
-               created.folded_batchnorms);
+    say("note: the exporter folded batch norm into the weights of {} layers; the shape file "
+        "is for inference only\n",
+        created.folded_batchnorms);
   }
-  fmt::print(stderr, "{}: {} layers, {} parameters\n", name, created.layers.size(),
-             imported.parameters);
+  say("{}: {} layers, {} parameters\n", name, created.layers.size(), imported.parameters);
 }
 
 /// The text of the shape file of a model that is used without one.

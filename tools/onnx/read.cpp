@@ -13,6 +13,8 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
+#include <layerbench/base/input_file.hpp>
+
 #include "graph.hpp"
 
 // Numbers of fields are those of onnx/onnx.proto of the ONNX project, which never change. Fields
@@ -41,7 +43,7 @@ struct field {
 class open_file {
  public:
   explicit open_file(const std::string& file)
-      : number_(::open(file.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
+      : number_(::open(input_path(file).c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)) {
     struct stat about{};
     if (number_ < 0 || ::fstat(number_, &about) != 0) {
       throw bad_input(file, "", "cannot be read; check that it exists and its permissions");

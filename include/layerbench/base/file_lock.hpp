@@ -27,7 +27,7 @@ class file_lock {
     // Whoever had the lock may have removed its file between open and flock: then it is made again.
     while (locked.st_nlink == 0) {
       close();
-      file_ = ::open(lock_file_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666);
+      file_ = ::open(lock_file_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);
       if (file_ < 0) fail(errno);
       if (::flock(file_, LOCK_EX | LOCK_NB) != 0) {
         const int reason = errno;

@@ -17,6 +17,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/base/units.hpp>
 
@@ -70,12 +71,12 @@ class progress {
   void say(std::string_view what) {
     if (is_quiet()) return;
     clear();
-    fmt::print(out_, "layerbench: {}\n", what);
+    print_plain(out_, fmt::format("layerbench: {}\n", what));
   }
 
   /// Removes the line so that other output can follow.
   void clear() {
-    if (rewrites_ && last_ > 0) fmt::print(out_, "\r\x1b[K");
+    if (rewrites_ && last_ > 0) std::fputs("\r\x1b[K", out_);
     std::fflush(out_);
   }
 
@@ -95,10 +96,11 @@ class progress {
     const std::size_t steps = std::max(done_, steps_);
     if (rewrites_ && (pause >= 0.1 || done_ == steps_)) {
       // One less: a full line would wrap in some terminals.
-      fmt::print(out_, "\r\x1b[K{}", progress_line(done_, steps, what, left(time), columns() - 1));
+      std::fputs("\r\x1b[K", out_);
+      print_plain(out_, progress_line(done_, steps, what, left(time), columns() - 1));
     } else if (!rewrites_ && pause >= seconds_between_lines) {
-      fmt::print(out_, "layerbench: {}\n",
-                 progress_line(done_, steps, what, left(time), line_width));
+      print_plain(out_, fmt::format("layerbench: {}\n",
+                                    progress_line(done_, steps, what, left(time), line_width)));
     } else {
       return;
     }

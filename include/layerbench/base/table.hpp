@@ -11,6 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/plain_text.hpp>
+
 namespace layerbench {
 
 enum class align { left, right };
@@ -63,7 +65,8 @@ namespace detail {
 [[nodiscard]] inline std::string padded(const std::string& cell, std::size_t width,
                                         align alignment) {
   const std::string space(width - std::min(width, display_width(cell)), ' ');
-  return alignment == align::left ? cell + space : space + cell;
+  const std::string plain = without_controls(cell, /*one_line=*/true);
+  return alignment == align::left ? plain + space : space + plain;
 }
 
 /// A CSV field, quoted where RFC 4180 asks for it.

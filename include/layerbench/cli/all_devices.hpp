@@ -26,6 +26,7 @@
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/child_process.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/session/backends.hpp>
@@ -216,7 +217,7 @@ class device_programs {
   for (int device = 0; device < count; ++device) {
     const int status = statuses[static_cast<std::size_t>(device)];
     if (status == 0) continue;
-    detail::print_error(fmt::format("device {} ended with {}", device, status_text(status)));
+    print_message(fmt::format("device {} ended with {}", device, status_text(status)));
     if (code == exit_code::done) code = exit_code_of(status);
   }
   const bool stopped = programs.interrupted() && code != exit_code::done;

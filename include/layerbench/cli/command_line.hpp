@@ -4,12 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include <CLI/CLI.hpp>
@@ -314,6 +316,8 @@ inline void add_google_options(CLI::App& app, options& o) {
       "Rows whose names match; a leading '-': those that do not [all]\n"
       "--benchmark_filter=resnet50/layer1",
       "BENCHMARK_FILTER");
+  app.add_flag("--overwrite", o.overwrite,
+               "Replace an existing result file whatever it holds [only one of results]");
   flag("--benchmark_list_tests", o.list_tests, "Print the names that match and stop",
        "BENCHMARK_LIST_TESTS");
   one("--benchmark_out", "FILE", o.out,
@@ -459,6 +463,13 @@ inline void complete_options(options& o, const program& what, const registry& kn
       throw usage_error(
           "--resume: its file would be replaced by one that cannot be resumed; name another with "
           "--benchmark_out");
+    }
+    std::error_code unknown;
+    if (o.resume == "-" || std::filesystem::is_other(o.resume, unknown)) {
+      throw usage_error(fmt::format(
+          "--resume={}: cannot be continued, since it is no regular file; name the result file "
+          "with --benchmark_out",
+          o.resume));
     }
     o.out = o.resume;
   }

@@ -18,6 +18,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/predict/timings.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/terminal.hpp>
 #include <layerbench/base/units.hpp>
@@ -131,9 +132,10 @@ struct console_form {
                                               std::size_t width, std::size_t time_width,
                                               const palette& paint, bool with_peaks,
                                               const console_form& form) {
+  const std::string plain = without_controls(shown, /*one_line=*/true);
   const std::string name =
-      shown.size() > width ? fmt::format("{}{}{}\n{:<{}}", paint.name, shown, paint.off, "", width)
-                           : fmt::format("{}{:<{}}{}", paint.name, shown, width, paint.off);
+      plain.size() > width ? fmt::format("{}{}{}\n{:<{}}", paint.name, plain, paint.off, "", width)
+                           : fmt::format("{}{:<{}}{}", paint.name, plain, width, paint.off);
   analysis::timing of;
   std::vector<double> medians;
   std::vector<double> cpu;
@@ -141,7 +143,7 @@ struct console_form {
   for (const result::measurement* round : row) {
     if (!round->error.empty()) {
       return fmt::format("{} {}ERROR OCCURRED: '{}'{}\n", name, paint.error,
-                         printable(round->error), paint.off);
+                         without_controls(printable(round->error)), paint.off);
     }
     analysis::detail::add_round(*round, {0, std::ssize(of.rounds)}, of);
     medians.push_back(round->seconds);
@@ -225,7 +227,7 @@ struct console_form {
       (both ? "G/s: GFLOP/s, and GB/s of what ranks send\n" : "") +
       (with_peaks ? "peak: the larger share of the GPU's peaks, of compute (c) or memory (m)\n"
                   : "") +
-      (names.shared.empty() ? "" : fmt::format("rows: {}\n", names.shared));
+      (names.shared.empty() ? "" : fmt::format("rows: {}\n", without_controls(names.shared)));
   text = fitted(text, form.columns) + rule + head + rule;
   for (std::size_t i = 0; i < all.size(); ++i) {
     text += detail::console_line(all[i], names.own[i], width, time_width, detail::colors(color),

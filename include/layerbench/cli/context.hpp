@@ -90,7 +90,10 @@ inline void add_gpu_variables(description& facts) {
   facts["command"] = o.command;
   std::vector<std::string> shape_files;
   for (const std::string& name : o.models) {
-    if (model::is_path(name)) shape_files.push_back(std::filesystem::absolute(name).string());
+    std::error_code unknown;  // pipes can be read once only
+    if (model::is_path(name) && std::filesystem::is_regular_file(name, unknown)) {
+      shape_files.push_back(std::filesystem::absolute(name).string());
+    }
   }
   if (!shape_files.empty()) facts["shape_files"] = fmt::format("{}", fmt::join(shape_files, ","));
   double load = 0;

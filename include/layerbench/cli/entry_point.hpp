@@ -11,6 +11,8 @@
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/plain_text.hpp>
+#include <layerbench/base/process_setup.hpp>
 #include <layerbench/cli/all_devices.hpp>
 #include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/messages.hpp>
@@ -53,9 +55,11 @@ inline void require_all_ranks_of(const registry& known) {
                                      const registry& known, const epilogue& after,
                                      const communicator_factory& make_ranks,
                                      option_parser parse_options, program_runner run_program) {
-  configure_threads(argv, binding_of(known));
+  prepare_process();
   std::optional<options> parsed;
   try {
+    require_stack();
+    configure_threads(argv, binding_of(known));
     if (detail::leads_ranks(known)) require_connection();
     if (detail::served_first_rank(known)) return static_cast<int>(exit_code::done);
     detail::require_all_ranks_of(known);
@@ -72,10 +76,10 @@ inline void require_all_ranks_of(const registry& known) {
     }
     return static_cast<int>(code);
   } catch (const error& e) {
-    detail::print_error(parsed ? detail::about_variable(e.what(), parsed->variables) : e.what());
+    print_message(parsed ? detail::about_variable(e.what(), parsed->variables) : e.what());
     return static_cast<int>(e.code());
   } catch (const std::exception& e) {
-    detail::print_error(fmt::format("internal error: {}", e.what()));
+    print_message(fmt::format("internal error: {}", e.what()));
     return static_cast<int>(exit_code::failure);
   }
 }

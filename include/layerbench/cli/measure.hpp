@@ -14,6 +14,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/error.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/entry_point.hpp>
 #include <layerbench/cli/messages.hpp>
@@ -128,8 +130,8 @@ inline void print_summary(result_sink& measured, const options& o, const program
   if (what.peaks || !measured.results().manifest.empty())
     after(measured.results(), o, machine_format);
   if (cut.empty()) return;
-  fmt::print(machine_format ? stderr : stdout, "\nno throughput: --benchmark_filter left out {}\n",
-             cut);
+  print_plain(machine_format ? stderr : stdout,
+              fmt::format("\nno throughput: --benchmark_filter left out {}\n", cut));
 }
 
 }  // namespace layerbench::run::detail
@@ -142,7 +144,6 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
                                const suite& all, const std::vector<benchmark_row*>& selected,
                                const machine::resource_request& resources, const epilogue& after) {
   using detail::note;
-  using detail::print_error;
   using detail::printable;
   using detail::result_sink;
   machine_watch watch(resources);
@@ -164,7 +165,7 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
     if (all.tuner) {
       for (const std::string& text : all.tuner->notes()) note("plan of " + text);
     }
-    print_error(sink.interruption());
+    print_message(sink.interruption());
     throw;
   }
   if (all.tuner) {
@@ -180,8 +181,9 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   if (after) detail::print_summary(sink, o, what, after);
   std::fflush(stdout);  // where both are read together, this is the last line
   if (!o.dry_run) sink.report_disturbance();
+  if (!sink.failure().empty()) throw error(sink.failure());
   if (interrupted) {
-    print_error(sink.interruption());
+    print_message(sink.interruption());
     return exit_code::interrupted;
   }
   return failures == 0 ? exit_code::done : exit_code::incomplete;

@@ -3,22 +3,20 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdio>
 #include <map>
 #include <string>
 
 #include <fmt/format.h>
 
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
 
 /// What programs say on stderr.
 namespace layerbench::run::detail {
 
-inline void print_error(const std::string& text) { fmt::print(stderr, "layerbench: {}\n", text); }
-
 /// Prints what is no error; nothing with --quiet.
 inline void note(const std::string& text) {
-  if (!is_quiet()) print_error(text);
+  if (!is_quiet()) print_message(text);
 }
 
 /// `complaint`, which begins with the option at fault, about the variable that it came from.

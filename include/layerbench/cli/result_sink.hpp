@@ -16,6 +16,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/timing_mode.hpp>
+#include <layerbench/base/plain_text.hpp>
+#include <layerbench/base/terminal.hpp>
 #include <layerbench/cli/console.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/reporter.hpp>
@@ -67,8 +69,10 @@ class result_sink {
         selected_(std::move(selected)),
         results_(std::move(results)) {
     results_.manifest = all.manifest;
-    if (!o.out.empty())
-      file_.emplace(o.out, o.resume);  // locked before the rows to resume are read
+    if (!o.out.empty()) {  // locked before the rows to resume are read
+      file_.emplace(o.out, o.resume, o.overwrite ? overwrite_rule::any : overwrite_rule::alike,
+                    sample_of(o));
+    }
     if (!o.resume.empty()) {
       result::results earlier = resumed(o.resume, results_);
       refuse_other_models(earlier);
@@ -130,12 +134,13 @@ class result_sink {
       file_->save(file_text(true));
     } catch (const error& e) {
       if (!std::exchange(unsaved_, true)) {
-        print_error(std::string(e.what()) + "; measuring goes on");
+        print_message(std::string(e.what()) + "; measuring goes on");
       }
     }
   }
 
-  /// Writes the results of the whole run, or of an interrupted one, and prints them.
+  /// Writes the results of the whole run, or of an interrupted one, and prints them. If writing
+  /// fails they are still printed; see failure().
   void finish(bool interrupted) {
     sort_rows();
     try {
@@ -144,15 +149,18 @@ class result_sink {
       } else if (file_) {
         file_->finish(file_text(false));
       }
-    } catch (const error&) {
-      print_rows(interrupted);  // they are nowhere else
-      throw;
+    } catch (const error& e) {
+      failure_ = e.what();
     }
     if (shows_rows(interrupted)) print_rows(interrupted);
   }
 
+  /// Why the results are not in their file; empty if they are.
+  [[nodiscard]] const std::string& failure() const { return failure_; }
+
   /// Says where an interrupted run's rows are, and how to resume it.
   [[nodiscard]] std::string interruption() const {
+    if (!failure_.empty()) return "interrupted; " + failure_;
     if (!file_) return "interrupted";
     std::string text = "interrupted";
     if (file_->keeps_old()) {
@@ -213,7 +221,7 @@ class result_sink {
                                           !of.parameters.contains("fusion"));
     }
     for (const auto& [reason, rows] : failures) {
-      print_error(
+      print_message(
           fmt::format("{}: {}{}", rows.front(), reason,
                       rows.size() == 1 ? "" : fmt::format(" (and {} more rows)", rows.size() - 1)));
     }
@@ -248,6 +256,12 @@ class result_sink {
   }
 
  private:
+  /// Text of the kind that the result file will have.
+  [[nodiscard]] static std::string_view sample_of(const options& o) {
+    if (o.out_format == "json") return "{\"context\": {}}";
+    return o.out_format == "csv" ? "name,iterations," : "Benchmark";
+  }
+
   /// Sorts the rows, which rounds measure in random order, into the order of the model.
   void sort_rows() {
     std::map<result::row_name, std::size_t> place;
@@ -343,18 +357,22 @@ class result_sink {
     return asked || partial || !predicts_ || !file_;
   }
 
+  /// A failure is reported when the program ends.
+  static void print(const std::string& text) {
+    static_cast<void>(std::fwrite(text.data(), 1, text.size(), stdout));
+  }
+
   void print_rows(bool partial) const {
     const bool aggregates = o_.file_aggregates_only || o_.aggregates_only.value_or(false);
     if (o_.format == "console" && !aggregates && !o_.aggregates_only) {
-      fmt::print("{}", console_table(all_rows(), wants_color(o_), o_.wide, has_events(),
-                                     {.unit = o_.time_unit,
-                                      .percentiles = o_.percentiles,
-                                      .columns = terminal_columns()}));
+      print(console_table(
+          all_rows(), wants_color(o_), o_.wide, has_events(),
+          {.unit = o_.time_unit, .percentiles = o_.percentiles, .columns = terminal_columns()}));
     } else {
       const row_choice rows =
           aggregates ? row_choice::aggregates : row_choice::rounds_and_aggregates;
-      fmt::print("{}", render(to_runs(all_rows(), rows, o_.time_unit),
-                              {o_.format, wants_color(o_), o_.counters_tabular}, context(partial)));
+      print(render(to_runs(all_rows(), rows, o_.time_unit),
+                   {o_.format, wants_color(o_), o_.counters_tabular}, context(partial)));
     }
     std::fflush(stdout);
   }
@@ -373,6 +391,7 @@ class result_sink {
   std::optional<double> core_latency_;  ///< the longest so far
   std::optional<result_file> file_;
   bool unsaved_ = false;  ///< a checkpoint failed, and the user was told
+  std::string failure_;
 };
 
 }  // namespace layerbench::run::detail

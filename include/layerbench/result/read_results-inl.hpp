@@ -23,6 +23,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/input_file.hpp>
 #include <layerbench/result/google_json_reader.hpp>
 #include <layerbench/result/lenient_json.hpp>
 #include <layerbench/result/manifest_json.hpp>
@@ -171,7 +172,7 @@ namespace detail {
 LAYERBENCH_INLINE results read(const std::filesystem::path& path) {
   results result;
   result.file = path.string();
-  std::ifstream stream(path, std::ios::binary);
+  std::ifstream stream(input_path(path), std::ios::binary);
   std::error_code unknown;
   if (std::filesystem::is_directory(path, unknown) || !stream) {
     throw bad_input(result.file, "",

@@ -8,13 +8,13 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/backend/registry.hpp>
+#include <layerbench/base/input_file.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/shape_file.hpp>
@@ -75,8 +75,7 @@ inline void require_rows_only(const options& o,
     plans.emplace_back(model::load_fusion(path, known.ops));
     const std::filesystem::path shipped =
         std::filesystem::path(o.shapes) / "fusions" / (plans.back()->name + ".json");
-    std::error_code unknown;
-    if (std::filesystem::exists(shipped, unknown) && !std::filesystem::equivalent(path, shipped)) {
+    if (identity_of(shipped) && !is_same_file(path, shipped)) {
       throw usage_error(fmt::format("--fusion: {} is called '{}', as a shipped plan is; rename it",
                                     path.string(), plans.back()->name));
     }
@@ -93,7 +92,7 @@ class model_names {
  public:
   /// Throws usage_error for the name of another file.
   void add(const std::string& name, const std::filesystem::path& path) {
-    if (std::filesystem::equivalent(seen_.try_emplace(name, path).first->second, path)) return;
+    if (is_same_file(seen_.try_emplace(name, path).first->second, path)) return;
     throw usage_error(fmt::format("--model: {} and {} are both called '{}'; rename one",
                                   seen_.at(name).string(), path.string(), name));
   }

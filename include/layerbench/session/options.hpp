@@ -61,6 +61,7 @@ struct options {
   bool wide = false;
   bool percentiles = false;  ///< columns of the table
   bool quiet = false;        ///< results and errors alone
+  bool overwrite = false;    ///< whatever the result file holds
   bool list = false;
   bool list_backends = false;
   bool check_machine = false;

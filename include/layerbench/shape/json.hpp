@@ -18,6 +18,8 @@
 #include <nlohmann/json.hpp>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/shape/json_error.hpp>
 
 /// JSON values with their places in the file, so that errors can name them.
@@ -27,23 +29,17 @@ using value = nlohmann::ordered_json;
 
 namespace detail {
 
-/// Whether a terminal may take the character for a command. Ends of lines and tabs do no harm.
-[[nodiscard]] inline bool is_control(char c) {
-  const auto code = static_cast<unsigned char>(c);  // char has no sign on some processors
-  return (code < ' ' && c != '\n' && c != '\t') || code == 0x7f;
-}
-
-/// A key as part of a JSON pointer (RFC 6901); control characters become '?'.
+/// A key as part of a JSON pointer (RFC 6901).
 [[nodiscard]] inline std::string token(std::string_view key) {
   std::string escaped;
   for (const char c : key) {
     if (c == '~' || c == '/') {
       escaped += c == '~' ? "~0" : "~1";
     } else {
-      escaped += is_control(c) ? '?' : c;
+      escaped += c;
     }
   }
-  return escaped;
+  return without_controls(escaped, /*one_line=*/true);
 }
 
 /// Reports a duplicate key with its place. The parsed value would keep only one of the two.
@@ -103,7 +99,7 @@ inline constexpr std::size_t most_file_bytes = std::size_t{64} << 20;
   if (std::filesystem::is_directory(path, failed)) {
     throw bad_input(path.string(), "", "is a directory; name a file in it");
   }
-  std::ifstream stream(path, std::ios::binary);
+  std::ifstream stream(input_path(path), std::ios::binary);
   std::string text;
   std::array<char, 1 << 16> block{};
   while (stream.read(block.data(), block.size()) || stream.gcount() > 0) {
@@ -188,7 +184,9 @@ class cursor {
   [[nodiscard]] std::string text() const {
     if (!at_->is_string()) fail(fmt::format("expected a text, found {}", at_->type_name()));
     const auto text = at_->get<std::string>();
-    if (std::ranges::any_of(text, detail::is_control)) fail("has a control character; remove it");
+    if (without_controls(text, /*one_line=*/true) != text) {
+      fail("has a control character or an end of a line; remove it");
+    }
     return text;
   }
 

@@ -179,6 +179,8 @@ LAYERBENCH_INLINE std::optional<std::filesystem::path> given_path(
     const auto paths = file->context.find("shape_files");
     if (paths == file->context.end()) continue;
     for (const std::string_view path : result::detail::split(paths->second, ',')) {
+      std::error_code unknown;
+      if (!std::filesystem::is_regular_file(path, unknown)) continue;
       try {
         if (model::load(path).name == configuration.model) return path;
       } catch (const error&) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <string_view>
@@ -14,6 +13,7 @@
 
 #include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/plain_text.hpp>
 #include <layerbench/op/collective.hpp>
 #include <layerbench/shape/dtype.hpp>
 
@@ -50,7 +50,7 @@ class rank_group {
 
   /// Ends all ranks because this rank failed; prints the reason.
   [[noreturn]] void abort_all(std::string_view reason) const {
-    fmt::print(stderr, "layerbench: rank {}: {}\n", rank_, reason);
+    print_message(fmt::format("rank {}: {}", rank_, reason));
     MPI_Abort(MPI_COMM_WORLD, static_cast<int>(exit_code::failure));
     std::abort();
   }
