@@ -261,7 +261,10 @@ TEST(Budget, ThatIsTooSmallIsSaid) {
   const texts quick{"--benchmark_repetitions=3", "--benchmark_min_time=0.01"};
   texts small = quick;
   small.emplace_back("--budget=0.001");
-  EXPECT_THAT(directory.bench("bench_softmax", small).err, HasSubstr("--budget=0.001"));
+  const testing::outcome done = directory.bench("bench_softmax", small);
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, HasSubstr("--budget=0.001"));
+  EXPECT_THAT(done.out, HasSubstr("left out: --budget=0.001"));
   texts large = quick;
   large.emplace_back("--budget=600");
   EXPECT_THAT(directory.bench("bench_softmax", large).err, Not(HasSubstr("--budget")));

@@ -105,23 +105,63 @@ TEST_F(Budget, DoesNotExtendTheLimitOfACase) {
   }
 }
 
-TEST_F(Budget, LeavesTheMinimumOfRoundsToEveryCase) {
-  for (const double budget : {0.0, 1e-9, 1.0}) {
-    rows_.clear();
-    add_row(configuration_of("f32", 1, "1"), "a");
-    add_row(configuration_of("f32", 2, "1"), "a");
-    const stopping_criterion criterion =
-        queue_rows({.min_rounds = 3, .budget = budget, .sum_rows = true});
-    for (configuration_group& group : queue_) {
-      configuration_state& configuration = group.at(0);
-      for (std::int64_t round = 0; round < 3; ++round) {
-        EXPECT_FALSE(configuration.done) << budget;
-        add_round(configuration, round, {1});
-        configuration.spent += 1;
-        EXPECT_EQ(criterion.end_round(configuration, queue_).empty(), round < 2) << budget;
-      }
-    }
+TEST_F(Budget, EndsACaseBelowTheLeastNumberOfRounds) {
+  add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(configuration_of("f32", 2, "1"), "a");
+  const stopping_criterion criterion =
+      queue_rows({.min_rounds = 30, .max_time = 1000, .budget = 8, .sum_rows = true});
+  for (configuration_group& group : queue_) {
+    configuration_state& configuration = group.at(0);
+    EXPECT_DOUBLE_EQ(ends_after(criterion, configuration), 4);
+    EXPECT_TRUE(configuration.done);
+    EXPECT_THAT(configuration.rows.at(0).rounds, SizeIs(4));
   }
+}
+
+TEST_F(Budget, DoesNotBeginARoundThatDoesNotFit) {
+  add_row(configuration_of("f32", 1, "1"), "a");
+  for (const bool whole_models : {true, false}) {
+    const stopping_criterion criterion =
+        queue_rows({.min_rounds = 30, .max_time = 1000, .budget = 8, .sum_rows = whole_models});
+    configuration_state& only = queue_.at(0).at(0);
+    add_round(only, 0, {1});
+    only.spent = 5;
+    EXPECT_THAT(criterion.end_round(only, queue_, 2.9), IsEmpty());
+    EXPECT_THAT(criterion.end_round(only, queue_, 3.1), mentions("budget", "5.0 s"));
+    EXPECT_TRUE(only.done);
+  }
+}
+
+TEST_F(Budget, IncludesPreparationAndWhatBelongsToNoCase) {
+  add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(configuration_of("f32", 2, "1"), "a");
+  stopping_criterion criterion = queue_rows({.max_time = 1000, .budget = 20, .sum_rows = true});
+  configuration_state& first = queue_.at(0).at(0);
+  EXPECT_DOUBLE_EQ(criterion.budget_left(first, queue_), 10);
+  first.prepared = 3;
+  EXPECT_DOUBLE_EQ(criterion.budget_left(first, queue_), 7);
+  EXPECT_DOUBLE_EQ(criterion.budget_left(queue_.at(1).at(0), queue_), 10) << "its own share";
+  criterion.set_overhead(4);
+  EXPECT_DOUBLE_EQ(criterion.budget_left(first, queue_), 5);
+}
+
+TEST_F(Budget, IsSharedByTheWorkOfTheCases) {
+  add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(configuration_of("f32", 2, "1"), "a");
+  const stopping_criterion criterion = queue_rows({.budget = 20});
+  queue_.at(0).at(0).effort *= 3;
+  EXPECT_DOUBLE_EQ(criterion.budget_left(queue_.at(0).at(0), queue_), 15);
+  EXPECT_DOUBLE_EQ(criterion.budget_left(queue_.at(1).at(0), queue_), 5);
+}
+
+TEST_F(Budget, IsNoLimitWhereThereIsNone) {
+  add_row(configuration_of("f32", 1, "1"), "a");
+  const stopping_criterion criterion = queue_rows({.min_rounds = 3, .max_time = 0});
+  EXPECT_FALSE(criterion.has_budget());
+  configuration_state& only = queue_.at(0).at(0);
+  only.prepared = only.spent = 1e9;
+  add_round(only, 0, {1});
+  EXPECT_THAT(criterion.end_round(only, queue_, 1e9), IsEmpty()) << "one of three rounds";
 }
 
 TEST_F(Budget, IsNotUsedByFailedCases) {

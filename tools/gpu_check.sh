@@ -141,6 +141,11 @@ stop() {
   for pid in "${!running[@]}"; do kill -INT "$pid" 2>/dev/null || true; done
 }
 
+# only_left_out OUTPUT: whether rows failed because --budget left no time for them, and for no other reason.
+only_left_out() {
+  grep -q "ERROR OCCURRED: 'left out: " "$1" && ! grep "ERROR OCCURRED: '" "$1" | grep -qv "'left out: "
+}
+
 # record PID: how that command ended; waits for it.
 record() {
   local pid=$1 code name=${running[$1]} seconds
@@ -159,6 +164,8 @@ record() {
     echo "ok: $name ($seconds s)"
   elif [[ " ${accepted[$pid]} " == *" $code "* ]]; then
     skip "$name" "incomplete (exit code $code); see $name.txt"
+  elif ((code == 4)) && only_left_out "$folder/$name.txt"; then
+    skip "$name" "rows left out after $seconds s, when its time was over; see $name.txt"
   elif ((stopped)) && ((code >= 128)); then
     skip "$name" "interrupted after $seconds s"
   elif ((code == 124)); then

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <filesystem>
 #include <memory>
@@ -150,15 +151,28 @@ class study_runner {
     if (failed) throw usage_error(fmt::format("--out: {}: {}", folder_, failed.message()));
   }
 
+  /// Each run gets a share of what the runs before it left of the budget. Those for which nothing
+  /// is left count as failed.
   void measure(const std::vector<analysis::study_run>& runs) {
-    std::size_t models = 0;
+    const auto begin = std::chrono::steady_clock::now();
+    std::size_t models = 0;  // of the runs that are left
     for (const analysis::study_run& run : runs) models += run.models.size();
     for (std::size_t i = 0; i < runs.size() && !interrupted(); ++i) {
       std::vector<std::string> more = arguments(runs[i], folder_, common_);
       if (chosen_.budget) {
+        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
         const double share =
             static_cast<double>(runs[i].models.size()) / static_cast<double>(models);
-        more.push_back(fmt::format("--budget={:.3f}", *chosen_.budget * share));
+        const double seconds = (*chosen_.budget - spent.count()) * share;
+        models -= runs[i].models.size();
+        if (seconds <= 0) {
+          failed_.push_back({runs[i], exit_code::incomplete,
+                             fmt::format("left out: --budget={:g} was spent", *chosen_.budget)});
+          const fs::path earlier = fs::path(folder_) / runs[i].file();
+          if (fs::exists(earlier)) files_.push_back(earlier.string());
+          continue;
+        }
+        more.push_back(fmt::format("--budget={:.3f}", seconds));
       }
       note(fmt::format("run {} of {}: bench_model {}", i + 1, runs.size(), fmt::join(more, " ")));
       run(runs[i], more);
@@ -283,7 +297,8 @@ void add_options(CLI::App& command, study_options& chosen) {
       ->type_name("DIR");
   command
       .add_option("--budget", chosen.budget,
-                  "Seconds for all runs of --run, shared out by models [none]")
+                  "Seconds for all runs of --run, shared out by models; what does not fit is left "
+                  "out (exit code 4) [none]")
       ->type_name("SECONDS")
       ->check([](const std::string& text) {
         return check_number(text, 0.001, 1e9, "a number of seconds, such as 600");

@@ -38,7 +38,10 @@ namespace layerbench::run::detail {
                          .steady_clocks = clocks == "steady",
                          .sum_rows = whole_model,
                          .single_call = o.dry_run};
-  if (!o.budget.empty()) limits.budget = std::stod(o.budget);
+  if (!o.budget.empty()) {
+    limits.budget = std::stod(o.budget);
+    limits.started = o.started;
+  }
   return limits;
 }
 
@@ -98,6 +101,7 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
   for (const auto& [configuration, ending] : measuring.endings()) {
     sink.set_ending(configuration, ending);
   }
+  sink.set_shortfall(measuring.shortfall());
   sink.finish(interrupted || lost);
   if (lost) throw device_lost(measuring.lost());
   return interrupted;

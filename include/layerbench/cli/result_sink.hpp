@@ -27,6 +27,7 @@
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/result_file.hpp>
+#include <layerbench/session/stopping_criterion.hpp>
 #include <layerbench/session/suite.hpp>
 
 namespace layerbench::run::detail {
@@ -167,10 +168,16 @@ class result_sink {
       text += fmt::format("; {} is as it was, the new rows are in {}", file_->path(),
                           file_->partial_path());
     }
+    if (!file_->keeps_old()) return text + continuation();
     if (o_.out_format != "json" || o_.file_aggregates_only) return text;
-    if (!file_->keeps_old()) return text + "; go on with --resume=" + file_->path();
     return text + fmt::format("; go on with --resume={} --benchmark_out={}", file_->partial_path(),
                               file_->path());
+  }
+
+  /// Says how to measure what a finished file lacks; empty where it cannot be resumed.
+  [[nodiscard]] std::string continuation() const {
+    if (!file_ || o_.out_format != "json" || o_.file_aggregates_only) return {};
+    return "; go on with --resume=" + file_->path();
   }
 
   /// Drops from the manifest the configurations that this run cannot predict: those that it was not
@@ -207,14 +214,23 @@ class result_sink {
     return cut;
   }
 
-  /// Reports on stderr the rows that failed, each reason once; returns the number of rows.
+  /// Notes what a budget was too short for, in words.
+  void set_shortfall(const std::string& text) { shortfall_ = text; }
+
+  /// Reports on stderr the rows that failed, each reason once, and what a budget left out; returns
+  /// their number.
   [[nodiscard]] std::size_t report_failures() const {
     std::map<std::string, std::vector<std::string>> failures;  // the rows of each reason
+    std::vector<std::string> left_out;
     std::size_t failed = 0;
     bool lacks_integers = false;
     for (const result::measurement& row : all_rows()) {
       if (row.error.empty()) continue;
       ++failed;
+      if (row.error.starts_with(left_out_begin)) {
+        left_out.push_back(row.name.text());
+        continue;
+      }
       failures[row.error].push_back(row.name.text());
       const result::configuration_name& of = row.name.configuration;
       lacks_integers = lacks_integers || (is_integer(dtype_from(of.dtype).value_or(dtype::f32)) &&
@@ -230,6 +246,7 @@ class result_sink {
           "for a whole model in integers use --fusion=int8_default: layers that have none then "
           "compute in f32");
     }
+    report_left_out(left_out);
     return failed;
   }
 
@@ -357,6 +374,18 @@ class result_sink {
     return asked || partial || !predicts_ || !file_;
   }
 
+  /// Names the rows that a budget left out.
+  void report_left_out(const std::vector<std::string>& rows) const {
+    constexpr std::size_t most_named = 10;  // the table and the file have all
+    for (std::size_t i = 0; i < std::min(most_named, rows.size()); ++i) {
+      print_message("left out: " + rows[i]);
+    }
+    if (rows.size() > most_named) {
+      print_message(fmt::format("left out: {} more", rows.size() - most_named));
+    }
+    if (!shortfall_.empty()) print_message(shortfall_ + continuation());
+  }
+
   /// A failure is reported when the program ends.
   static void print(const std::string& text) {
     static_cast<void>(std::fwrite(text.data(), 1, text.size(), stdout));
@@ -390,7 +419,8 @@ class result_sink {
   std::optional<double> slow_share_;
   std::optional<double> core_latency_;  ///< the longest so far
   std::optional<result_file> file_;
-  bool unsaved_ = false;  ///< a checkpoint failed, and the user was told
+  std::string shortfall_;  ///< see set_shortfall()
+  bool unsaved_ = false;   ///< a checkpoint failed, and the user was told
   std::string failure_;
 };
 

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <optional>
@@ -23,6 +24,7 @@
 #include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/session/plan_search.hpp>
+#include <layerbench/timing/clock.hpp>
 #include <layerbench/timing/interrupt.hpp>
 
 namespace layerbench::run {
@@ -33,6 +35,9 @@ class autotuner {
  public:
   autotuner(bool measures, std::uint64_t seed, reference::oracle oracle)
       : measures_(measures), seed_(seed), oracle_(std::move(oracle)) {}
+
+  /// From that time on (of stopwatch::now()) no further plans are compared.
+  void stop_at(double time) { end_ = time; }
 
   /// Reads the plans that a result file names. `now` has the context fields that must agree: other
   /// libraries use the same names for other plans. Throws bad_input where they differ.
@@ -80,7 +85,7 @@ class autotuner {
       used_ = true;
       return known->second;
     }
-    if (measures_ && !interrupt_guard::interrupted()) {
+    if (measures_ && !interrupt_guard::interrupted() && stopwatch::now() < end_) {
       return known_[work] = fastest(work, context, op, request);
     }
     if (!candidates_.contains(work)) return {};
@@ -253,6 +258,7 @@ class autotuner {
   }
 
   bool measures_;
+  double end_ = std::numeric_limits<double>::infinity();  ///< see stop_at()
   std::uint64_t seed_;
   reference::oracle oracle_;
   std::map<std::string, std::string> known_;  ///< algorithms by work

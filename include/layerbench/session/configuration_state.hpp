@@ -20,11 +20,16 @@ struct end_to_end_run;
 /// A row and the rounds that it has.
 struct row_state {
   benchmark_row* benchmark = nullptr;
-  std::int64_t count = 1;  ///< calls in a step of the model
-  bool in_model = true;    ///< the cache state is the one that predictions use
-  double share = 0;        ///< of the step's time, estimated; 0 before the row is prepared
+  std::int64_t count = 1;         ///< calls in a step of the model
+  bool in_model = true;           ///< the cache state is the one that predictions use
+  double share = 0;               ///< of the step's time, estimated; 0 before the row is prepared
+  double cost = 0;                ///< of a call: estimated_cost()
+  double setup_cost = 0;          ///< of what runs before each call, if that is known
+  double first_call_seconds = 0;  ///< of the call before the first round; 0: there was none
+  double pass_seconds = 0;        ///< that its next pass takes, as far as known
   std::map<std::int64_t, double> rounds = {};  ///< mean seconds per call, by number of the round
-  bool done = false;                           ///< no further rounds: it has enough, or it failed
+  bool done = false;      ///< no further rounds: it has enough, it failed, or it was left out
+  bool left_out = false;  ///< the budget left no time for it
 
   [[nodiscard]] bool timed() const { return !rounds.empty(); }
   /// Seconds per step for calls that take `seconds` each.
@@ -34,6 +39,10 @@ struct row_state {
   /// Mean seconds per call in the latest round; 0 before the first.
   [[nodiscard]] double latest_seconds() const { return timed() ? rounds.rbegin()->second : 0; }
   [[nodiscard]] double latest_step_seconds() const { return step_seconds(latest_seconds()); }
+  /// Seconds per call as far as known: of the latest round, else of the first call.
+  [[nodiscard]] double call_seconds() const {
+    return timed() ? latest_seconds() : first_call_seconds;
+  }
 };
 
 /// A configuration: all rows of a model, batch, backend, data type and so on, and its chain.
@@ -42,7 +51,11 @@ struct configuration_state {
   std::vector<row_state> rows = {};
   std::shared_ptr<end_to_end_run> end_to_end = {};  ///< null: no chain is wanted, or it failed
   std::int64_t chain_rounds = 0;
-  double spent = 0;  ///< seconds of measuring
+  bool chain_left_out = false;    ///< the budget left no time for it
+  double chain_pass_seconds = 0;  ///< that the next pass of the chain takes, as far as known
+  double prepared = 0;            ///< seconds of preparation, with a budget
+  double spent = 0;               ///< seconds of measuring
+  double effort = 1;              ///< seconds that it takes, roughly: its share of a budget
   bool done = false;
 
   /// Whether a row is left to be measured.

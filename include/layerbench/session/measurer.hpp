@@ -28,6 +28,7 @@ namespace layerbench::run {
 struct pass_limits {
   double min_time;           ///< seconds
   bool over_budget = false;  ///< one sample is enough, and none waits for the usual frequency
+  bool repeats = true;       ///< a pass that other programs disturbed is taken again
   /// Work precedes the pass until the device's clocks are steady.
   bool steady_clocks = false;
   double step_seconds = 0;   ///< of the row's model, as far as known
@@ -202,7 +203,8 @@ class measurer {
                                            const pass_limits& limits, Take&& take) {
     result::measurement best;
     std::optional<pass_quality> best_quality;
-    for (int retry = 0; retry <= max_retries && !interrupt_guard::interrupted(); ++retry) {
+    const int retries = limits.repeats ? max_retries : 0;
+    for (int retry = 0; retry <= retries && !interrupt_guard::interrupted(); ++retry) {
       result::measurement timed;
       telemetry_watch telemetry(device);
       watching_probe probe(probe_of(device, limits), telemetry);

@@ -16,8 +16,12 @@
 #include <layerbench/model/memory_reuse.hpp>
 #include <layerbench/model/optimizer.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/timing/clock.hpp>
 
 namespace layerbench::run {
+
+/// When the program began. Initialised before main.
+inline const double program_start = stopwatch::now();
 
 /// What a benchmark program is asked to do; the defaults are those that --help shows.
 struct options {
@@ -71,7 +75,8 @@ struct options {
   std::string chain;  ///< empty: none; steps: the whole step; layers: each layer in it, too
   std::string precision = "1";  ///< percent
   std::string most_time = "15";
-  std::string budget;
+  std::string budget;  ///< seconds, of which those since `started` are spent
+  double started = program_start;
 
   std::string filter;
   bool list_tests = false;

@@ -16,6 +16,7 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/session/chain.hpp>
+#include <layerbench/session/estimated_cost.hpp>
 #include <layerbench/session/reorders.hpp>
 
 namespace layerbench::run {
@@ -85,13 +86,10 @@ class planned_step {
   }
 
  private:
-  /// Estimated share of the step's time. Assumes 8 operations per byte, the balance of one core.
+  /// Estimated share of the step's time.
   [[nodiscard]] double share_of(const model::primitive& of) {
     const auto cost = [&](const model::call& call) {
-      constexpr double operations_per_byte = 8;
-      const auto bytes = op::least_bytes(call.op.operands(call.pass, request().type));
-      return static_cast<double>(call.op.work(call.pass).flops) / operations_per_byte +
-             static_cast<double>(bytes);
+      return estimated_cost(call.op, call.pass, request().type);
     };
     if (step_cost_ == 0) {
       for (const model::call& call : step_.calls) step_cost_ += cost(call);

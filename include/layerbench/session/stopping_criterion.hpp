@@ -3,11 +3,14 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -19,17 +22,22 @@
 namespace layerbench::run {
 
 /// When measuring stops, and how passes begin. A configuration (or each row, without `sum_rows`) is
-/// done when it has the least number of rounds and is known precisely, or its time is up.
+/// done when it has the least number of rounds and is known precisely, or its time is up. A budget
+/// ends it even below that number.
 struct stopping_limits {
   std::int64_t min_rounds = 7;
   double min_time = 0.005;  ///< seconds that a row is sampled at least in each round
   double precision = 0.01;  ///< half the width of the 95 % interval / median
   double max_time = 15;     ///< seconds per configuration
   double budget = std::numeric_limits<double>::infinity();  ///< seconds of the whole run
-  bool steady_clocks = false;  ///< work precedes each pass until clocks are steady
-  bool sum_rows = false;       ///< the sum of a configuration's rows must be precise, not each row
-  bool single_call = false;    ///< each pass is one call, without a warm-up
+  std::optional<double> started = {};  ///< when the run began; unset: when measuring does
+  bool steady_clocks = false;          ///< work precedes each pass until clocks are steady
+  bool sum_rows = false;     ///< the sum of a configuration's rows must be precise, not each row
+  bool single_call = false;  ///< each pass is one call, without a warm-up
 };
+
+/// How the reason begins why a row has no timing, where the budget left no time for it.
+inline constexpr std::string_view left_out_begin = "left out: ";
 
 /// Decides after each round what is done, and how much time a pass gets.
 class stopping_criterion {
@@ -37,6 +45,29 @@ class stopping_criterion {
   explicit stopping_criterion(const stopping_limits& limits) : limits_(limits) {}
 
   [[nodiscard]] const stopping_limits& limits() const { return limits_; }
+  [[nodiscard]] bool has_budget() const { return std::isfinite(limits_.budget); }
+
+  /// Sets the seconds of the budget that belong to no configuration, such as those of planning.
+  void set_overhead(double seconds) { overhead_ = seconds; }
+
+  /// Seconds that `configuration`, which is among `groups`, has left of its share of the budget.
+  [[nodiscard]] double budget_left(const configuration_state& configuration,
+                                   std::span<const configuration_group> groups) const {
+    return share_of_budget(configuration, groups) - configuration.prepared - configuration.spent;
+  }
+
+  /// Seconds of a row's first pass, by its first call: of a warm-up, and of twice the least time or
+  /// of two samples.
+  [[nodiscard]] double first_pass_seconds(double first_call) const {
+    constexpr double warm_up = 0.002;
+    return warm_up + 2 * limits_.min_time + 3 * first_call;
+  }
+
+  /// Seconds of the chain's first pass, by those of a step: of turns that warm the caches, and of
+  /// two samples.
+  [[nodiscard]] double first_chain_pass_seconds(double step) const {
+    return std::max(chain_pass_time(), 5 * step);
+  }
 
   /// Passes of rows that are missing from the least number of rounds.
   [[nodiscard]] std::size_t passes_left(std::span<const configuration_group> groups) const {
@@ -76,7 +107,12 @@ class stopping_criterion {
     std::size_t rounds = 0;
     for (const row_state& row : configuration.rows) rounds = std::max(rounds, row.rounds.size());
     const double share = static_cast<double>(rounds + 1) / static_cast<double>(limits_.min_rounds);
-    return configuration.spent >= std::min(share, 1.0) * time_limit(groups);
+    return configuration.spent >= std::min(share, 1.0) * time_limit(configuration, groups);
+  }
+
+  /// Whether the configuration's chain is to be run, and lacks rounds.
+  [[nodiscard]] bool lacks_chain(const configuration_state& configuration) const {
+    return configuration.end_to_end != nullptr && configuration.chain_rounds < limits_.min_rounds;
   }
 
   /// Marks rows that earlier runs finished. They get further rounds while the chain lacks rounds,
@@ -88,25 +124,33 @@ class stopping_criterion {
     configuration.done = std::ranges::all_of(configuration.rows, &row_state::done);
   }
 
-  /// Decides after a round of `configuration`, which is among `groups`, what is done. Returns the
-  /// reason in words once the configuration is done; nothing while it is open, and nothing if all
-  /// its rows failed.
+  /// Decides after a round of `configuration`, which is among `groups`, what is done. The next
+  /// round takes `next_seconds`, as far as known; one that does not fit into the budget does not
+  /// begin. Returns the reason in words once the configuration is done; nothing while it is open,
+  /// and nothing if all its rows failed.
   std::string end_round(configuration_state& configuration,
-                        std::span<const configuration_group> groups) const {
+                        std::span<const configuration_group> groups,
+                        double next_seconds = 0) const {
     if (configuration.done) return {};
     configuration.done = std::ranges::none_of(configuration.rows, &row_state::timed);
     if (configuration.done) return {};
-    const bool time_is_up = configuration.spent >= time_limit(groups);
+    const double left = budget_left(configuration, groups);
+    const bool budget_is_spent = left <= 0 || left < next_seconds;
+    const bool time_is_up =
+        budget_is_spent || configuration.spent >= time_limit(configuration, groups);
     const double width =
         limits_.sum_rows ? end_sum(configuration, time_is_up) : end_rows(configuration, time_is_up);
+    const bool is_cut = budget_is_spent && !configuration.done;
+    configuration.done = configuration.done || is_cut;
     if (!configuration.done) return {};
-    const bool precise = width <= limits_.precision;
+    const bool precise = !is_cut && width <= limits_.precision;
     const std::string known =
         width > 1 ? "not known" : fmt::format("known to {:.1f} %", 100 * width);
     return fmt::format(
-        "{} after {:.1f} s: {} {}",
+        "{} after {:.1f} s{}: {} {}",
         precise ? "precise enough" : (time_is_up ? "time was up" : "resumed and whole"),
-        configuration.spent, limits_.sum_rows ? "the sum of its rows is" : "every row is", known);
+        configuration.spent, is_cut ? ", below the least number of rounds, for the budget" : "",
+        limits_.sum_rows ? "the sum of its rows is" : "every row is", known);
   }
 
  private:
@@ -122,10 +166,6 @@ class stopping_criterion {
   [[nodiscard]] bool has_rounds(const row_state& row) const {
     return static_cast<std::int64_t>(row.rounds.size()) >= limits_.min_rounds;
   }
-  [[nodiscard]] bool lacks_chain(const configuration_state& configuration) const {
-    return configuration.end_to_end != nullptr && configuration.chain_rounds < limits_.min_rounds;
-  }
-
   /// Decides whether the sum of all rows is known; returns its relative width.
   double end_sum(configuration_state& configuration, bool time_is_up) const {
     const double width = relative_width(configuration.round_sums());
@@ -154,26 +194,34 @@ class stopping_criterion {
     return largest;
   }
 
-  /// Seconds that a configuration may take: its own limit, or an equal share of what is left of the
-  /// budget.
-  [[nodiscard]] double time_limit(std::span<const configuration_group> groups) const {
-    double spent = 0;
-    std::size_t open = 0;
+  /// Seconds that a configuration may measure: its own limit, or what preparation left of its share
+  /// of the budget.
+  [[nodiscard]] double time_limit(const configuration_state& configuration,
+                                  std::span<const configuration_group> groups) const {
+    return std::min(limits_.max_time,
+                    share_of_budget(configuration, groups) - configuration.prepared);
+  }
+
+  /// Seconds of the budget that fall to an open configuration. The open ones share what the others
+  /// left, in proportion to their effort.
+  [[nodiscard]] double share_of_budget(const configuration_state& configuration,
+                                       std::span<const configuration_group> groups) const {
+    double spent = overhead_;
+    double effort = 0;
     for (const configuration_group& group : groups) {
-      for (const configuration_state& configuration : group) {
-        if (configuration.open()) {
-          ++open;
+      for (const configuration_state& other : group) {
+        if (&other == &configuration || other.open()) {
+          effort += other.effort;
         } else {
-          spent += configuration.spent;
+          spent += other.prepared + other.spent;
         }
       }
     }
-    const double share =
-        (limits_.budget - spent) / static_cast<double>(std::max<std::size_t>(1, open));
-    return std::min(limits_.max_time, share);
+    return (limits_.budget - spent) * (configuration.effort / effort);
   }
 
   stopping_limits limits_;
+  double overhead_ = 0;  ///< see set_overhead()
 };
 
 }  // namespace layerbench::run

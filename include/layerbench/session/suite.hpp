@@ -401,6 +401,7 @@ inline void require_numbers(const options& o) {
     // Ranks must have the same plans, so none of them may replace the library's choice.
     if (ranks == nullptr || o.plans != "heuristic") {
       all.tuner = detail::autotuner_of(o, detail::libraries(backends, known), known.oracle);
+      if (!o.budget.empty()) all.tuner->stop_at(o.started + std::stod(o.budget) / 2);
     }
   }
   const timing_mode timing = detail::timing_of(o, what, backends, known);

@@ -17,6 +17,7 @@
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/configuration_state.hpp>
+#include <layerbench/session/estimated_cost.hpp>
 #include <layerbench/session/layer_clocks.hpp>
 
 namespace layerbench::run {
@@ -58,15 +59,31 @@ inline configuration_state& state_of(const result::configuration_name& name, wor
 
 }  // namespace detail
 
+namespace detail {
+
+/// Seconds that a row takes, roughly: a fixed time, and one that its work takes on a few cores.
+[[nodiscard]] inline double effort_of(const row_state& row) {
+  constexpr double least_seconds = 0.05;
+  constexpr double seconds_per_cost = 1e-9;
+  return least_seconds + seconds_per_cost * row.cost;
+}
+
+}  // namespace detail
+
 /// Queues rows and chains by configuration, in the order in which configurations first occur.
 [[nodiscard]] inline work_queue make_work_queue(const std::vector<benchmark_row*>& rows,
                                                 const std::vector<chain_spec>& chains) {
   work_queue queue;
   for (benchmark_row* row : rows) {
-    detail::state_of(row->name().configuration, queue)
-        .rows.push_back({.benchmark = row,
-                         .count = row->spec().count,
-                         .in_model = row->name().cache == "model"});
+    const row_spec& what = row->spec();
+    configuration_state& configuration = detail::state_of(row->name().configuration, queue);
+    const row_state& added = configuration.rows.emplace_back(
+        row_state{.benchmark = row,
+                  .count = what.count,
+                  .in_model = row->name().cache == "model",
+                  .cost = estimated_cost(what.op, what.request.pass, what.request.type)});
+    if (configuration.rows.size() == 1) configuration.effort = 0;
+    configuration.effort += detail::effort_of(added);
   }
   for (const chain_spec& whole_model : chains) {
     configuration_state& configuration = detail::state_of(whole_model.configuration, queue);

@@ -1,0 +1,17 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <layerbench/op/op.hpp>
+
+namespace layerbench::run {
+
+/// The cost of a call, in bytes moved: it compares calls before any was timed. Assumes 8 operations
+/// per byte, the balance of one core.
+[[nodiscard]] inline double estimated_cost(const op::any& op, op::pass pass, dtype type) {
+  constexpr double operations_per_byte = 8;
+  return static_cast<double>(op.work(pass).flops) / operations_per_byte +
+         static_cast<double>(op::least_bytes(op.operands(pass, type)));
+}
+
+}  // namespace layerbench::run

@@ -1,0 +1,206 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/session/runner.hpp>
+
+#include "support/mentions.hpp"
+#include "support/work_queue.hpp"
+
+namespace layerbench::run {
+namespace session_budget_run_test {
+
+using testing::configuration_of;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using testing::mentions;
+using ::testing::Not;
+
+/// What a row takes, in seconds of the test's clock.
+struct durations {
+  double preparation = 1;
+  double first_call = 0.3;
+  double pass = 1;
+};
+
+/// A row that takes no time, but moves the clock.
+class timed_row final : public benchmark_row {
+ public:
+  timed_row(benchmark_row&& row, const durations& takes, double& clock)
+      : benchmark_row(std::move(row)), takes_(takes), clock_(clock) {}
+
+  void prepare(const preparation_options& options) override {
+    clock_ += takes_.preparation;
+    benchmark_row::prepare(options);
+    called_ = false;
+  }
+  void set_up(std::int64_t count) override {
+    if (!std::exchange(called_, true)) clock_ += takes_.first_call;
+    benchmark_row::set_up(count);
+  }
+  /// Comes once before each pass.
+  void set_step_seconds(double seconds) override {
+    clock_ += takes_.pass;
+    benchmark_row::set_step_seconds(seconds);
+  }
+
+ private:
+  durations takes_;
+  double& clock_;
+  bool called_ = false;
+};
+
+class budget_run_test : public testing::work_queue_test {
+ protected:
+  double clock_ = 1000;
+  result::results results_;
+  std::string shortfall_;
+  std::map<std::string, std::string> endings_;  ///< by the batch of the case
+
+  void add(std::int64_t batch, const std::string& layer, std::int64_t count = 1,
+           const durations& takes = {}, const std::string& cache = "model") {
+    benchmark_row* row = add_row(configuration_of("f32", batch, "1"), layer, cache, count);
+    rows_.back() = std::make_unique<timed_row>(std::move(*row), takes, clock_);
+  }
+  /// Measures within so many seconds; returns those that it took.
+  double run_for(double budget, std::int64_t rounds = 2, std::optional<double> started = {}) {
+    runner all(
+        rows(), {},
+        {.min_rounds = rounds, .min_time = 0, .max_time = 0, .budget = budget, .started = started},
+        {}, [] { return std::nullopt; }, any_speed, [this] { return clock_; });
+    const double begin = clock_;
+    EXPECT_FALSE(all.run(results_, [] {}));
+    shortfall_ = all.shortfall();
+    for (const auto& [configuration, ending] : all.endings()) {
+      endings_[std::to_string(configuration.batch)] = ending;
+    }
+    return clock_ - begin;
+  }
+  /// The rounds that each layer has; nothing for those that were left out.
+  [[nodiscard]] std::map<std::string, int> rounds() const {
+    std::map<std::string, int> all;
+    for (const result::measurement& row : results_.rows) {
+      if (row.error.empty()) ++all[row.name.layer];
+    }
+    return all;
+  }
+  [[nodiscard]] std::set<std::string> left_out() const {
+    std::set<std::string> all;
+    for (const result::measurement& row : results_.rows) {
+      if (row.error.empty()) continue;
+      EXPECT_THAT(row.error, mentions("left out", "--budget"));
+      EXPECT_TRUE(all.insert(row.name.layer).second) << "once";
+    }
+    return all;
+  }
+};
+using BudgetRun = budget_run_test;
+
+TEST_F(BudgetRun, WithoutABudgetEverythingIsMeasured) {
+  for (const char* layer : {"a", "b", "c"}) add(1, layer);
+  EXPECT_NEAR(run_for(std::numeric_limits<double>::infinity()), 3 * (1 + 0.3 + 2), 1e-6);
+  EXPECT_THAT(left_out(), IsEmpty());
+  EXPECT_THAT(shortfall_, IsEmpty());
+}
+
+TEST_F(BudgetRun, ThatSufficesMeasuresEverything) {
+  for (const char* layer : {"a", "b", "c"}) add(1, layer);
+  EXPECT_LE(run_for(60), 60);
+  EXPECT_THAT(left_out(), IsEmpty());
+  EXPECT_THAT(rounds(), ElementsAre(std::pair("a", 2), std::pair("b", 2), std::pair("c", 2)));
+  EXPECT_THAT(shortfall_, IsEmpty());
+}
+
+TEST_F(BudgetRun, LeavesOutTheLeastImportantRowsAndSaysSo) {
+  add(1, "seldom", 1);
+  add(1, "often", 5);
+  add(1, "sometimes", 2);
+  EXPECT_LE(run_for(6.5), 6.5);
+  EXPECT_THAT(rounds(), ElementsAre(std::pair("often", 1), std::pair("sometimes", 1)));
+  EXPECT_THAT(left_out(), ElementsAre("seldom"));
+  EXPECT_THAT(shortfall_, mentions("--budget=6.5", "1", "2"));
+  EXPECT_THAT(endings_["1"], mentions("budget"));
+}
+
+TEST_F(BudgetRun, KeepsTheRowsThatPredictionsAddUpBeforeTheOthers) {
+  add(1, "hot_often", 9, {}, "hot");
+  add(1, "in_model", 1);
+  run_for(3);
+  EXPECT_THAT(rounds(), ElementsAre(std::pair("in_model", 1)));
+  EXPECT_THAT(left_out(), ElementsAre("hot_often"));
+}
+
+TEST_F(BudgetRun, EndsBelowTheLeastNumberOfRounds) {
+  add(1, "a");
+  EXPECT_LE(run_for(6, 100), 6);
+  EXPECT_THAT(left_out(), IsEmpty());
+  EXPECT_GE(rounds()["a"], 3);
+  EXPECT_LE(rounds()["a"], 5);
+  EXPECT_THAT(endings_["1"], mentions("time", "budget"));
+  EXPECT_THAT(endings_["1"], Not(mentions("precise")));
+  EXPECT_THAT(shortfall_, mentions("--budget=6", "100"));
+}
+
+TEST_F(BudgetRun, CountsFromTheBeginOfTheProgram) {
+  add(1, "a");
+  EXPECT_EQ(run_for(20, 2, clock_ - 20), 0) << "planning took all of it";
+  EXPECT_THAT(left_out(), ElementsAre("a"));
+  results_ = {};
+  EXPECT_LE(run_for(20, 100, clock_ - 15), 5);
+  EXPECT_GE(rounds()["a"], 1);
+}
+
+TEST_F(BudgetRun, LeavesTimeToLaterCases) {
+  for (const std::int64_t batch : {1, 2, 4}) add(batch, "a");
+  EXPECT_LE(run_for(12, 100), 12);
+  EXPECT_THAT(left_out(), IsEmpty());
+  std::map<std::int64_t, int> by_batch;
+  for (const result::measurement& row : results_.rows) ++by_batch[row.name.configuration.batch];
+  EXPECT_THAT(by_batch, ::testing::SizeIs(3));
+}
+
+TEST_F(BudgetRun, ReturnsToWhatItLeftOutWhereTimeRemains) {
+  // The share of the first case is too short for its second row; the other cases take nothing.
+  add(1, "a", 2, {.preparation = 4, .first_call = 0, .pass = 1});
+  add(1, "b", 1, {.preparation = 4, .first_call = 0, .pass = 1});
+  for (const std::int64_t batch : {2, 4, 8}) {
+    add(batch, "quick", 1, {.preparation = 0, .first_call = 0, .pass = 0});
+    add(batch, "too", 1, {.preparation = 0, .first_call = 0, .pass = 0});
+  }
+  EXPECT_LE(run_for(20, 1), 20);
+  EXPECT_THAT(left_out(), IsEmpty());
+  EXPECT_EQ(rounds()["b"], 1);
+}
+
+TEST_F(BudgetRun, NeverPreparesARowOfWhichALongerOneWouldNotFit) {
+  // The first row tells that such rows take 10 s.
+  for (const char* layer : {"a", "b", "c"}) add(1, layer, 1, {.preparation = 8, .pass = 2});
+  EXPECT_LE(run_for(15, 1), 15);
+  EXPECT_THAT(rounds(), ::testing::SizeIs(1));
+  EXPECT_THAT(left_out(), ::testing::SizeIs(2));
+}
+
+TEST_F(BudgetRun, ResumedHasTheRowsThatWereLeftOut) {
+  add(1, "a", 2);
+  add(1, "b", 1);
+  run_for(3.2, 1);
+  EXPECT_THAT(left_out(), ElementsAre("b"));
+  std::erase_if(results_.rows, [](const auto& row) { return !row.error.empty(); });
+  run_for(60, 1);
+  EXPECT_THAT(left_out(), IsEmpty());
+  EXPECT_THAT(rounds(), ElementsAre(std::pair("a", 1), std::pair("b", 1)));
+}
+
+}  // namespace session_budget_run_test
+}  // namespace layerbench::run
