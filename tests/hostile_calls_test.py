@@ -621,6 +621,190 @@ class Options(Case):
         self.assertEqual(self.tool("predict", "r.json",
                                    env={**ENVIRONMENT, "COLUMNS": "80"}).stdout, piped)
         self.assertEqual(self.seen(TOOL, "predict", "r.json", columns=400), piped)
+class BudgetCase(Case):
+    """A budget is a limit; what does not fit is left out, and named everywhere."""
+
+    QUICK = ("--model=lenet5", "--benchmark_repetitions=1", "--max-time=0", "--benchmark_min_time=0")
+
+    def rows(self, name="r.json"):
+        """The rows of a result file: those with a timing, and those that were left out, by name."""
+        rows = json.loads((self.folder / name).read_text())["benchmarks"]
+        rows = [row for row in rows if row.get("run_type") == "iteration"]
+        failed = {row["run_name"]: row["error_message"] for row in rows if row.get("error_occurred")}
+        return {row["run_name"] for row in rows if not row.get("error_occurred")}, failed
+
+    def left_out(self, done, name="r.json"):
+        """The rows that were left out; they are named in the file, the table and on stderr."""
+        measured, failed = self.rows(name)
+        self.assertTrue(failed)
+        self.assertFalse(measured & failed.keys())
+        for row, why in failed.items():
+            self.assertIn("left out: --budget", why)
+        self.assertEqual(done.stdout.count("left out: --budget"), len(failed))
+        self.assertIn(next(iter(failed)), done.stderr)
+        self.assertRegex(done.stderr, r"--budget=.* left out.*--resume=" + name)
+        return failed
+
+    def test_far_too_short_marks_every_gap(self):
+        # One step of it takes longer, its chain and its verification much longer.
+        done = self.bench("bench_model", "--model=vgg16", "--batch=8", "--phase=training", "--chain",
+                          "--budget=2", "--benchmark_out=r.json", code=4)
+        failed = self.left_out(done)
+        predicted = self.tool("predict", "r.json", "--format", "json", code=4)
+        self.assertFalse(json.loads(predicted.stdout)["predictions"][0]["partial"])
+        partial = json.loads(self.tool("predict", "r.json", "--format", "json", "--allow-partial").stdout)
+        [prediction] = partial["predictions"]
+        missing = len(prediction["missing"])
+        self.assertEqual(missing, sum("/cache:model" in name for name in failed))
+        self.assertTrue(prediction["partial"] or prediction["seconds_per_step"] is None)
+
+    def test_of_zero_measures_nothing_and_can_be_resumed(self):
+        everything = self.bench("bench_model", *self.QUICK, "--benchmark_list_tests").stdout.split()
+        done = self.bench("bench_model", *self.QUICK, "--chain", "--budget=0", "--benchmark_out=r.json",
+                          code=4)
+        self.assertLessEqual(set(everything), self.left_out(done).keys())
+        self.bench("bench_model", "--resume=r.json", "--budget=600")
+        measured, failed = self.rows()
+        self.assertEqual(failed, {})
+        self.assertLessEqual(set(everything), measured)
+        self.assertIn("chain/", " ".join(measured))
+
+    def test_that_suffices_leaves_nothing_out(self):
+        done = self.bench("bench_model", *self.QUICK, "--chain", "--budget=600", "--benchmark_out=r.json")
+        self.assertEqual(self.rows()[1], {})
+        self.assertNotIn("left out", done.stderr)
+
+    def test_holds_in_programs_of_one_op_and_of_peaks(self):
+        for program in ("bench_conv", "bench_gemm", "bench_peak"):
+            if not (BENCH / program).exists():
+                continue
+            done = self.bench(program, "--budget=0", f"--benchmark_out={program}.json", code=4)
+            self.left_out(done, f"{program}.json")
+
+    def test_holds_for_collectives(self):
+        if not (BENCH / "bench_allreduce").exists():
+            self.skipTest("bench_allreduce is not built")
+        done = self.bench("bench_allreduce", "--yes", "--budget=1", "--benchmark_out=r.json", code=4)
+        self.left_out(done)
+
+    def test_of_a_study_is_shared_by_its_runs(self):
+        done = self.tool("study", "upv_2018", "--model", "lenet5", "--run", "--out", "study", "--budget",
+                         "0.001", code=4)
+        self.assertIn("left out: --budget", done.stdout + done.stderr)
+
+
+class ResumeCase(Case):
+    """A file knows the command that it continues."""
+
+    MEASURE = ("--model=lenet5", "--benchmark_filter=conv1|it's", "--benchmark_repetitions=1",
+               "--max-time=0", "--benchmark_min_time=0", "--benchmark_out=r.json")
+
+    def setUp(self):
+        super().setUp()
+        self.bench("bench_model", *self.MEASURE, "--seed=3", env={**ENVIRONMENT, "LAYERBENCH_THREADS": "1"})
+
+    def names(self, name="r.json"):
+        """Names of rounds in a result file."""
+        rows = json.loads((self.folder / name).read_text())["benchmarks"]
+        return sorted(row["name"] for row in rows if row.get("run_type") == "iteration")
+
+    def edit(self, **context):
+        """Sets fields of the context; None removes one."""
+        path = self.folder / "r.json"
+        results = json.loads(path.read_text())
+        results["context"].update(context)
+        for name, value in context.items():
+            if value is None:
+                del results["context"][name]
+        path.write_text(json.dumps(results))
+
+    def test_alone_takes_the_recorded_options(self):
+        before = self.names()
+        self.bench("bench_model", "--resume=r.json", "--benchmark_repetitions=2")
+        self.assertEqual(len(self.names()), 2 * len(before))
+        self.assertEqual(set(self.names()), set(before))
+        # Also those of the run that was resumed.
+        self.bench("bench_model", "--resume=r.json", "--benchmark_repetitions=3")
+        self.assertEqual(len(self.names()), 3 * len(before))
+
+    def test_options_that_disagree_are_refused_with_both_values(self):
+        for option, values in (("--seed=4", ("--seed=4", "--seed=3")), ("--threads=2", ("--threads=2", "--threads=1")),
+                               ("--dtype=bf16", ("--dtype=bf16",)), ("--batch=2", ("--batch=2",))):
+            done = self.bench("bench_model", "--resume=r.json", option, code=2, untouched=["r.json"])
+            for value in values:
+                self.assertIn(value, done.stderr)
+
+    def test_options_that_agree_are_taken(self):
+        self.bench("bench_model", "--resume=r.json", "--seed=3", "--threads=1", "--budget=600",
+                   "--max-time=0", "--chain")
+        self.assertIn("chain/", " ".join(self.names()))
+
+    def test_a_file_without_a_command_says_what_to_type(self):
+        self.edit(command=None)
+        done = self.bench("bench_model", "--resume=r.json", code=3, untouched=["r.json"])
+        self.assertIn("--model", done.stderr)
+        self.bench("bench_model", "--resume=r.json", *self.MEASURE, "--seed=3", "--threads=1")
+
+    def test_another_program_is_refused(self):
+        done = self.bench("bench_conv", "--resume=r.json", code=2, untouched=["r.json"])
+        self.assertIn("bench_model", done.stderr)
+
+    def test_a_file_of_an_interrupted_run_goes_on_where_that_would_have_ended(self):
+        (self.folder / "r.json").rename(self.folder / "r.json.partial")
+        rounds = len(self.names("r.json.partial"))
+        self.bench("bench_model", "--resume=r.json.partial", "--benchmark_repetitions=2")
+        self.assertEqual(len(self.names()), 2 * rounds)
+
+    def test_another_folder_finds_the_model(self):
+        shape = json.loads((ROOT / "shapes/models/lenet5.json").read_text())
+        (self.folder / "mine.json").write_text(json.dumps({**shape, "name": "mine"}))
+        self.bench("bench_model", "--model=./mine.json", *self.MEASURE[1:-1], "--benchmark_out=mine_r.json")
+        (self.folder / "below").mkdir()
+        rounds = len(self.names("mine_r.json"))
+        self.call(["sh", "-c", f'cd below && exec "{BENCH}/bench_model" --resume=../mine_r.json '
+                   "--benchmark_repetitions=2"], 0)
+        self.assertEqual(len(self.names("mine_r.json")), 2 * rounds)
+
+
+class OpenMpThreadsCase(Case):
+    """OMP_NUM_THREADS is the default of --threads."""
+
+    LIST = ("--model=lenet5", "--backend=onednn", "--benchmark_list_tests")
+
+    def setUp(self):
+        super().setUp()
+        if "no:" in next(line for line in self.bench("bench_model", "--backends").stdout.splitlines()
+                         if line.startswith("onednn")):
+            self.skipTest("the reference has one thread")
+
+    def names(self, *options, code=0, **variables):
+        """What bench_model lists."""
+        return self.bench("bench_model", *self.LIST, *options, env={**ENVIRONMENT, **variables}, code=code)
+
+    def test_is_the_default(self):
+        one = self.names("--threads=1").stdout
+        self.assertEqual(self.names(OMP_NUM_THREADS="1").stdout, one)
+        self.assertEqual(self.names(OMP_NUM_THREADS=" 1,4").stdout, one)
+        self.assertEqual(self.names(OMP_NUM_THREADS="3").stdout, self.names("--threads=3").stdout)
+
+    def test_gives_way_to_the_option_and_to_the_variable_of_layerbench(self):
+        three = self.names("--threads=3").stdout
+        self.assertEqual(self.names("--threads=3", OMP_NUM_THREADS="1").stdout, three)
+        self.assertEqual(self.names(LAYERBENCH_THREADS="3", OMP_NUM_THREADS="1").stdout, three)
+        self.assertEqual(self.names("--threads=3", OMP_NUM_THREADS="many").stdout, three)
+
+    def test_that_is_no_number_is_refused(self):
+        for value in ("many", "0", "-2", "1.5"):
+            self.assertIn("OMP_NUM_THREADS", self.names(OMP_NUM_THREADS=value, code=2).stderr, value)
+
+    def test_is_recorded_and_said(self):
+        done = self.bench("bench_model", "--model=lenet5", "--benchmark_filter=conv1", "--max-time=0",
+                          "--benchmark_repetitions=1", "--benchmark_out=r.json",
+                          env={**ENVIRONMENT, "OMP_NUM_THREADS": "1"})
+        self.assertIn("OMP_NUM_THREADS", done.stderr)
+        context = json.loads((self.folder / "r.json").read_text())["context"]
+        self.assertEqual(context["OMP_NUM_THREADS"], "1")
+        self.assertIn("--threads=1", context["command"].split())
 
 
 if __name__ == "__main__":

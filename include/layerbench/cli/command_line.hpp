@@ -29,6 +29,8 @@
 #include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/option_values.hpp>
+#include <layerbench/cli/resumed_command.hpp>
+#include <layerbench/cli/wanted_places.hpp>
 #include <layerbench/help/formatter.hpp>
 #include <layerbench/model/collectives.hpp>
 #include <layerbench/session/options.hpp>
@@ -61,7 +63,7 @@ inline CLI::Option* add_list(CLI::App& app, const char* names, const char* type,
 }
 
 inline void add_model_options(CLI::App& app, options& o) {
-  app.option_defaults()->group("What is measured");
+  app.option_defaults()->group(what_is_measured);
   add_list(app, "--model,model", "NAME|FILE", o.models,
            "Models or sweeps, by name or by path of a shape file or an ONNX model; without the "
            "option's name, too\n--model=resnet50,mine.json",
@@ -96,7 +98,8 @@ inline void add_condition_options(CLI::App& app, options& o) {
            "--backend=onednn",
            "LAYERBENCH_BACKEND");
   add_list(app, "--threads", "N", o.threads,
-           "Threads; each number is measured [one per processor]\n--threads=1,2",
+           "Threads; each number is measured [OMP_NUM_THREADS, else one per processor]\n"
+           "--threads=1,2",
            "LAYERBENCH_THREADS")
       ->check(whole_number(1, 4096));
   add_one(
@@ -251,13 +254,13 @@ inline void add_measuring_options(CLI::App& app, options& o) {
       ->capture_default_str();
   add_one(app, "--max-time", "SECONDS", o.most_time,
           "A case ends after this time although it is less precise, but not before the least "
-          "number of rounds\n--max-time=60",
+          "number of rounds, unless --budget ends it\n--max-time=60",
           "LAYERBENCH_MAX_TIME")
       ->check(check_seconds)
       ->capture_default_str();
   add_one(app, "--budget", "SECONDS", o.budget,
-          "The time of the whole run, which its cases share; if the least number of rounds takes "
-          "longer the program says so [none]\n--budget=60",
+          "The time of the whole run, preparation included, which its cases share; what does not "
+          "fit is left out, the least important rows first (exit code 4) [none]\n--budget=60",
           "LAYERBENCH_BUDGET")
       ->check(check_seconds);
   add_one(app, "--speed", "SPEED", o.speed,
@@ -278,8 +281,8 @@ inline void add_measuring_options(CLI::App& app, options& o) {
                "Check every output against the reference before timing [a sample]")
       ->envname("LAYERBENCH_VERIFY");
   add_one(app, "--resume", "FILE", o.resume,
-          "Continue this result file; results go there, too, unless --benchmark_out is "
-          "given\n--resume=r.json",
+          "Continue this result file, with the options of its run, unless --model is given; "
+          "results go there, too, unless --benchmark_out is given\n--resume=r.json",
           "LAYERBENCH_RESUME")
       ->take_last();
   app.add_flag("--wide", o.wide,
@@ -434,6 +437,25 @@ inline void require_places(const options& o, const registry& known) {
                   o.places, machine::places_text(usable)));
 }
 
+/// Takes the number of threads that OMP_NUM_THREADS names, as programs with OpenMP do, where a
+/// chosen backend has several threads. Throws usage_error.
+inline void take_threads_of_openmp(options& o, const registry& known) {
+  const std::string text = openmp_threads();
+  const auto uses_several = [&](const backend_entry& entry) {
+    const bool chosen =
+        o.backends.empty() || std::ranges::find(o.backends, entry.name) != o.backends.end();
+    return chosen && entry.threads_used(2) > 1;
+  };
+  if (text.empty() || std::ranges::none_of(known.backends, uses_several)) return;
+  if (const std::string complaint = whole_number(1, 4096)(text); !complaint.empty()) {
+    throw usage_error(fmt::format("environment variable {}: {}; unset it, or give --threads",
+                                  openmp_threads_variable, complaint));
+  }
+  o.threads = {std::stoi(text)};
+  o.variables["--threads"] = openmp_threads_variable;
+  o.command += " --threads=" + text;
+}
+
 /// Works out what depends on several options. Throws usage_error.
 inline void complete_options(options& o, const program& what, const registry& known) {
   const auto chosen = [&](std::string_view name) {
@@ -444,6 +466,7 @@ inline void complete_options(options& o, const program& what, const registry& kn
     if (chosen(entry.name)) o.default_threads = std::max(o.default_threads, entry.processors());
   }
   require_places(o, known);
+  if (o.threads.empty() && !what.collective) take_threads_of_openmp(o, known);
   if (o.threads.empty()) {
     o.threads =
         what.peaks ? threads_of_peaks(known, o.default_threads) : std::vector{o.default_threads};
@@ -497,12 +520,21 @@ inline void complete_options(options& o, const program& what, const registry& kn
   detail::add_actions(app, o);
   if (!what.is_predictable()) detail::keep_options_of(what, app, o);
   if (what.collective) {
-    app.option_defaults()->group("What is measured");
+    app.option_defaults()->group(detail::what_is_measured);
     detail::add_collective_options(app, o);
   }
-  o.command = detail::shell_quoted(argc, argv);
   std::vector<std::string> words = detail::arguments_of(argc, argv);
   o.variables = detail::environment_sources(app, words);
+  std::vector<std::string> recorded{argv[0]};
+  recorded.insert(recorded.end(), argv + 1, argv + argc);
+  for (const auto& [option, variable] : o.variables) {
+    recorded.push_back(option + '=' + std::getenv(variable.c_str()));
+  }
+  const std::vector<std::string> resumed =
+      detail::resumed_words({recorded.begin() + 1, recorded.end()}, what, app);
+  words.insert(words.end(), resumed.begin(), resumed.end());
+  recorded.insert(recorded.end(), resumed.begin(), resumed.end());
+  o.command = detail::shell_quoted(recorded);
   try {
     std::ranges::reverse(words);  // as CLI11 wants them
     app.parse(std::move(words));

@@ -23,6 +23,7 @@
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/processor_name.hpp>
 #include <layerbench/base/version.hpp>
+#include <layerbench/cli/wanted_places.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/options.hpp>
@@ -96,6 +97,9 @@ inline void add_gpu_variables(description& facts) {
     }
   }
   if (!shape_files.empty()) facts["shape_files"] = fmt::format("{}", fmt::join(shape_files, ","));
+  if (detail::takes_threads_of_openmp(o)) {
+    facts[detail::openmp_threads_variable] = std::getenv(detail::openmp_threads_variable);
+  }
   double load = 0;
   if (::getloadavg(&load, 1) == 1) facts["load_at_start"] = fmt::format("{:.2f}", load);
   for (const std::string_view switched :

@@ -156,20 +156,19 @@ namespace layerbench::run::detail {
   return text;
 }
 
-/// The command line, quoted for a shell.
-[[nodiscard]] inline std::string shell_quoted(int argc, char** argv) {
+/// Words as a shell reads them.
+[[nodiscard]] inline std::string shell_quoted(const std::vector<std::string>& words) {
   constexpr std::string_view plain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-+=:,./@%";
   std::string line;
-  for (int i = 0; i < argc; ++i) {
-    std::string word = argv[i];
+  for (std::string word : words) {
     if (word.empty() || word.find_first_not_of(plain) != std::string::npos) {
       for (std::size_t at = 0; (at = word.find('\'', at)) != std::string::npos; at += 4) {
         word.replace(at, 1, R"('\'')");
       }
       word = fmt::format("'{}'", word);
     }
-    line += i == 0 ? "" : " ";
+    line += line.empty() ? "" : " ";
     line += word;
   }
   return line;

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
@@ -274,6 +275,10 @@ inline exit_code run_program(const options& asked, char* self, const program& wh
   suite all = plan_all();
   if (ranks) distribute(all, *ranks);
   notes.insert(notes.end(), all.notes.begin(), all.notes.end());
+  if (takes_threads_of_openmp(o)) {
+    notes.push_back(
+        fmt::format("threads: {}, by {}", fmt::join(o.threads, ", "), openmp_threads_variable));
+  }
   for (const std::string& text : notes) note(text);
   if (!machine::this_machine().note.empty()) note(machine::this_machine().note);
   const machine::resource_request resource_request = resources_of(o, all, known);

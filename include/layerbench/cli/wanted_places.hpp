@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include <layerbench/base/system.hpp>
+#include <layerbench/session/options.hpp>
 #include <layerbench/topology/places.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
@@ -43,9 +44,28 @@ namespace layerbench::run::detail {
   return given_value(argv, "--places", "LAYERBENCH_PLACES");
 }
 
-/// The numbers of --threads; none where there is no such option, or no number in it.
+inline constexpr const char* openmp_threads_variable = "OMP_NUM_THREADS";
+
+/// The first number of OMP_NUM_THREADS, that of the outermost team, without blanks; empty where it
+/// is not set.
+[[nodiscard]] inline std::string openmp_threads() {
+  const char* set = std::getenv(openmp_threads_variable);
+  std::string text = set == nullptr ? "" : set;
+  text.resize(std::min(text.find(','), text.size()));
+  std::erase_if(text, [](char letter) { return letter == ' ' || letter == '\t'; });
+  return text;
+}
+
+/// Whether OMP_NUM_THREADS set the number of threads of these options.
+[[nodiscard]] inline bool takes_threads_of_openmp(const options& o) {
+  const auto from = o.variables.find("--threads");
+  return from != o.variables.end() && from->second == openmp_threads_variable;
+}
+
+/// The numbers of --threads, else that of OMP_NUM_THREADS; none where there is no number in it.
 [[nodiscard]] inline std::set<int> given_threads(char** argv) {
   std::string numbers = given_value(argv, "--threads", "LAYERBENCH_THREADS");
+  if (numbers.empty()) numbers = openmp_threads();
   std::set<int> found;
   while (!numbers.empty()) {
     const std::size_t end = std::min(numbers.find(','), numbers.size());

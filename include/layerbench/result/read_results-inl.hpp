@@ -202,6 +202,7 @@ namespace detail {
       "date", "executable", "load_avg", "mhz_per_cpu", "command", "shape_files", "load_at_start",
       "machine_check", "interrupted", "stopped", "turns", "cpu_scaling_enabled",
       "library_build_type", "layerbench_commit", "gpu_uuid", "CUDA_VISIBLE_DEVICES",
+      "OMP_NUM_THREADS",
       // Of Google Benchmark, which may be another one: 1.9 has these, 1.7 has not.
       "aslr_enabled", "json_schema_version", "library_version"};
   return fields.contains(field) || field.ends_with("_waiting");

@@ -1,0 +1,51 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <string>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/cli/option_values.hpp>
+#include <layerbench/cli/resumed_command.hpp>
+
+#include "support/program.hpp"
+
+namespace layerbench::run {
+namespace cli_resumed_command_test {
+
+using ::testing::ElementsAre;
+using ::testing::SizeIs;
+
+TEST(ShellWords, AreThoseThatWereQuoted) {
+  const std::vector<std::string> words{"bench_model", "--benchmark_filter=(conv|prob) x",
+                                       "it's",        "''",
+                                       "a\\b",        "",
+                                       "--model=a,b", "\"both\" 'kinds'",
+                                       " leading",    "$HOME;`id`",
+                                       "new\nline"};
+  EXPECT_EQ(detail::shell_words(detail::shell_quoted(words)), words);
+  EXPECT_THAT(detail::shell_words(""), SizeIs(0));
+  EXPECT_THAT(detail::shell_words("  a   b "), ElementsAre("a", "b"));
+}
+
+TEST(GivenOptions, HaveTheirValues) {
+  const auto options =
+      detail::options_in({"--model=a,b", "--threads", "1", "2", "--chain", "--seed=-1"});
+  ASSERT_THAT(options, SizeIs(4));
+  EXPECT_EQ(options[0].text(), "--model=a,b");
+  EXPECT_EQ(options[1].text(), "--threads=1,2");
+  EXPECT_EQ(options[2].text(), "--chain");
+  EXPECT_EQ(options[3].text(), "--seed=-1");
+}
+
+TEST(ShapeFiles, AreFoundFromOtherFolders) {
+  const testing::temporary_directory folder;
+  const std::string there = folder.write("there.json", "{}").string();
+  detail::given_option models{"--model",
+                              {"--model=resnet50,absent/mine.json," + there + ",other.json"}};
+  detail::find_shape_files(models, "/old/mine.json,/old/there.json");
+  EXPECT_EQ(models.text(), "--model=resnet50,/old/mine.json," + there + ",other.json");
+}
+
+}  // namespace cli_resumed_command_test
+}  // namespace layerbench::run
