@@ -21,8 +21,7 @@ class backend : public nccl::backend {
  public:
   static constexpr std::string_view more_ranks =
       "each GPU is a rank; mpirun -np N (as root with --allow-run-as-root) starts a process for "
-      "each of "
-      "N";
+      "each of N";
 
   static int ranks() { return is_alone() ? nccl::backend::ranks() : all().size(); }
 
