@@ -14,6 +14,7 @@ import re
 import pty
 import re
 import struct
+import resource
 import subprocess
 import sys
 import tempfile
@@ -805,6 +806,370 @@ class OpenMpThreadsCase(Case):
         context = json.loads((self.folder / "r.json").read_text())["context"]
         self.assertEqual(context["OMP_NUM_THREADS"], "1")
         self.assertIn("--threads=1", context["command"].split())
+NETWORK = {"name": "tiny", "parameters": {"batch": 1}, "layers": [
+    {"name": "c1", "op": "conv", "shape": {"n": "batch", "c": 8, "h": 16, "w": 16, "k": 16, "r": 3,
+                                           "s": 3, "pad": 1}},
+    {"name": "s1", "op": "softmax", "shape": {"dims": ["batch", 10]}, "after": []}]}
+PLAN = {"name": "mine", "rules": [{"ops": ["conv", "deconv", "gemm"], "then": [["batchnorm"]]}]}
+QUICK = ("--max-time=0", "--benchmark_repetitions=1", "--benchmark_min_time=0.001", "--threads=1",
+         "--backend=reference", "--cache=hot")
+MODULE = "def make():\n    raise RuntimeError('is not to be called')\n"
+
+
+class FilesCase(Case):
+    """Calls in a folder with results, a model and what else programs read."""
+
+    def setUp(self):
+        super().setUp()
+        for name in ("tiny", "chain"):
+            source = ROOT / f"tests/golden/{name}_results.json"
+            (self.folder / f"{name}.json").write_bytes(source.read_bytes())
+        self.write("net.json", json.dumps(NETWORK))
+        self.write("plan.json", json.dumps(PLAN))
+        self.write("net.py", MODULE)
+        source = ROOT / "tests/data/onnx/last_step_script.onnx"
+        (self.folder / "net.onnx").write_bytes(source.read_bytes())
+
+    def write(self, name, text):
+        (self.folder / name).write_text(text)
+        return name
+
+    def read(self, name):
+        return (self.folder / name).read_text()
+
+    def predict(self, *arguments, **options):
+        return self.tool("predict", "tiny.json", "--model=small", *arguments, **options)
+
+    def measure(self, *arguments, **options):
+        return self.bench("bench_model", "--model=net.json", *QUICK, *arguments, **options)
+
+    def python(self, script, *arguments, code=0, **options):
+        return self.call([sys.executable, ROOT / "tools" / script, *arguments], code, **options)
+
+    def names(self):
+        return sorted(str(path.relative_to(self.folder)) for path in self.folder.rglob("*"))
+
+
+class OutputsKeepInputs(FilesCase):
+    """Outputs named as inputs, and as files that somebody else wrote."""
+
+    def refused(self, file, *arguments):
+        """A call of the tool that must leave `file` alone."""
+        for more in ((), ("--overwrite",)):
+            before = self.names()
+            done = self.tool(*arguments, *more, code=2, untouched=[file])
+            self.assertIn("layerbench: ", done.stderr)
+            self.assertEqual(done.stdout, "")
+            self.assertEqual(self.names(), before)
+
+    def test_by_any_name(self):
+        (self.folder / "sub").mkdir()
+        (self.folder / "sub/soft.json").symlink_to("../tiny.json")
+        os.link(self.folder / "tiny.json", self.folder / "hard.json")
+        for name in ("tiny.json", "./tiny.json", "sub/../tiny.json", "sub/soft.json", "hard.json",
+                     self.folder / "tiny.json"):
+            self.refused("tiny.json", "predict", "tiny.json", "-o", name)
+        self.refused("tiny.json", "predict", "sub/soft.json", "-o", "hard.json")
+        self.assertTrue((self.folder / "sub/soft.json").is_symlink())
+
+    def test_of_every_subcommand(self):
+        other = self.write("other.json", self.read("tiny.json"))
+        self.refused("chain.json", "validate", "chain.json", "-o", "chain.json")
+        self.refused("tiny.json", "validate", "chain.json", "--engine=tiny.json", "-o", "tiny.json")
+        self.refused("other.json", "compare", "tiny.json", other, "-o", other)
+        self.refused("other.json", "compare", "tiny.json,other.json", "chain.json", "-o", other)
+        self.refused("net.json", "show", "net.json", "-o", "net.json")
+        self.refused("plan.json", "show", "net.json", "--fusion=plan.json", "-o", "plan.json")
+        self.refused("tiny.json", "report", "tiny.json", "-o", "tiny.json")
+        self.refused("tiny.json", "deepbench", "tiny.json", "-o", "tiny.json")
+        self.refused("net.onnx", "import", "onnx", "net.onnx", "-o", "net.onnx")
+        study = sorted((ROOT / "shapes/studies").glob("*.json"))[0].stem
+        self.refused("tiny.json", "study", study, "tiny.json", "-o", "tiny.json")
+        command = [BENCH / "bench_model", "--model=net.json", *QUICK]
+        self.call([TOOL, "versus", "-o", "net.json", "--overwrite", "--", *command, "--", *command], 2,
+                  untouched=["net.json"])
+
+    def test_of_every_option_of_predict(self):
+        for option in ("--peaks", "--engine-overhead", "--network", "--model"):
+            self.refused("net.json", "predict", "tiny.json", f"{option}=net.json", "-o", "net.json")
+        scale = ("predict", "tiny.json", "--devices=2", "--network=ethernet_25")
+        self.refused("tiny.json", *scale, "--trace=tiny.json")
+        self.refused("tiny.json", *scale, "--trace=new.json", "-o", "new.json")
+
+    def test_of_a_model_that_results_name(self):
+        results = json.loads(self.read("tiny.json"))
+        model = json.loads(self.read("net.json"))
+        model["name"] = "small"
+        self.write("net.json", json.dumps(model))
+        results["context"]["shape_files"] = str(self.folder / "net.json")
+        self.write("named.json", json.dumps(results))
+        self.refused("net.json", "predict", "named.json", "-o", "net.json")
+
+    def test_of_stdout(self):
+        with open(self.folder / "tiny.json", "a", encoding="utf-8") as end:
+            self.predict(code=2, stdout=end, untouched=["tiny.json"])
+
+    def test_of_benchmark_programs(self):
+        for more in ((), ("--overwrite",)):
+            self.measure("--benchmark_out=net.json", *more, code=2, untouched=["net.json"])
+            self.measure("--fusion=plan.json", "--benchmark_out=plan.json", *more, code=2,
+                         untouched=["plan.json"])
+        os.link(self.folder / "net.json", self.folder / "hard.json")
+        self.measure("--benchmark_out=hard.json", code=2, untouched=["net.json"])
+        self.measure("--benchmark_out=r.json")
+        self.measure("--plans=r.json", "--benchmark_out=r.json", code=2, untouched=["r.json"])
+        self.measure("--resume=r.json", "--benchmark_repetitions=2")
+
+    def test_of_python_tools(self):
+        export = self.write("export.json", self.exported())
+        self.python("from_torch.py", "--from-export", export, "-o", export, "--overwrite", code=2,
+                    untouched=[export])
+        for option in ("-o", "--export"):
+            self.python("from_torch.py", "net.py:make", option, "net.py", "--overwrite", code=2,
+                        untouched=["net.py"])
+        for option in ("-o", "--fusion-plan", "--exec-graph"):
+            self.python("engines.py", "net.json", "--threads=1", f"--layerbench={TOOL}",
+                        "--engines=openvino", "-o", "new.json", option, "net.json", "--overwrite",
+                        code=2, untouched=["net.json"])
+
+    @staticmethod
+    def exported():
+        return (ROOT / "tests/data/torch/in_place.json").read_text()
+
+    def test_of_another_kind(self):
+        export = self.write("export.json", self.exported())
+        self.write("page.html", "<!DOCTYPE html>\n<p>mine")
+        self.write("package.json", '{"name": "mine", "version": "1.0.0"}')
+        self.write("Makefile", "all:\n")
+        for file, *arguments in (
+                ("chain.json", ), ("chain.json", "--format=json"), ("net.json", ), ("page.html", ),
+                ("package.json", "--format=json"), ("net.py", ), ("Makefile", ),
+                ("net.onnx", "--format=csv")):
+            done = self.predict("-o", file, *arguments, code=2, untouched=[file])
+            self.assertIn("--overwrite", done.stderr)
+        self.tool("import", "onnx", "net.onnx", "-o", "package.json", code=2,
+                  untouched=["package.json"])
+        self.tool("report", "tiny.json", "-o", "chain.json", "--model=small", code=2,
+                  untouched=["chain.json"])
+        self.measure("--benchmark_out=plan.json", code=2, untouched=["plan.json"])
+        self.measure("--benchmark_out=net.py", code=2, untouched=["net.py"])
+        self.python("from_torch.py", "--from-export", export, "-o", "net.py", code=2,
+                    untouched=["net.py"])
+        self.python("from_torch.py", "--from-export", export, "-o", "tiny.json", code=2,
+                    untouched=["tiny.json"])
+        self.python("engines.py", "net.json", "--threads=1", f"--layerbench={TOOL}", "-o", "net.py",
+                    code=2, untouched=["net.py"])
+        self.predict("-o", "net.py", "--overwrite")
+        self.assertIn("small", self.read("net.py"))
+        self.measure("--benchmark_out=plan.json", "--overwrite")
+        self.assertIn("benchmarks", json.loads(self.read("plan.json")))
+
+    def test_again_and_again(self):
+        export = self.write("export.json", self.exported())
+        for _ in range(2):
+            self.predict("-o", "p.txt")
+            self.predict("-o", "prediction")
+            self.predict("-o", "p.json", "--format=json")
+            self.predict("-o", "p.bmf", "--format=bmf")
+            self.predict("-o", "p.csv", "--format=csv")
+            self.tool("report", "tiny.json", "--model=small", "-o", "r.html")
+            self.tool("report", "tiny.json", "--model=small", "-o", "r.md")
+            self.tool("import", "onnx", "net.onnx", "-o", "m.json")
+            self.measure("--benchmark_out=r.json")
+            self.measure("--benchmark_out=r.csv", "--benchmark_out_format=csv")
+            self.python("from_torch.py", "--from-export", export, "-o", "t.json")
+        self.tool("list", "-o", "p.txt")
+
+
+class FailedWrites(FilesCase):
+    """Full disks, limits of file sizes, and links that somebody planted."""
+
+    @staticmethod
+    def small_files():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
+
+    def elsewhere(self):
+        """An environment in which outputs that failed are kept in the folder, and where they are."""
+        spare = self.folder / "spare"
+        spare.mkdir(exist_ok=True)
+        return {**ENVIRONMENT, "TMPDIR": str(spare)}, spare
+
+    def test_a_limit_of_file_sizes_costs_no_result(self):
+        self.write("p.txt", "old")
+        before = self.names()
+        done = self.predict("-o", "p.txt", code=1, untouched=["p.txt"], preexec_fn=self.small_files)
+        self.assertIn("small", done.stdout)
+        self.assertEqual(self.names(), before)
+        done = self.measure("--benchmark_out=r.json", code=1, preexec_fn=self.small_files)
+        self.assertIn("c1", done.stdout)
+        self.assertIn("images/s", done.stdout)
+        self.assertEqual(self.names(), before)
+
+    def test_a_limit_of_file_sizes_costs_no_older_result(self):
+        self.measure("--benchmark_out=r.json")
+        before = self.names()
+        self.measure("--benchmark_out=r.json", code=1, untouched=["r.json"],
+                     preexec_fn=self.small_files)
+        self.measure("--resume=r.json", "--benchmark_repetitions=3", code=1, untouched=["r.json"],
+                     preexec_fn=self.small_files)
+        self.assertEqual(self.names(), before)
+
+    def test_a_full_disk_leaves_the_newest_state_elsewhere(self):
+        environment, spare = self.elsewhere()
+        done = self.measure("--benchmark_out=/dev/full", code=1, env=environment)
+        self.assertIn("images/s", done.stdout)
+        kept = list(spare.glob("*/full"))
+        self.assertEqual(len(kept), 1)
+        self.assertIn(str(kept[0]), done.stderr)
+        self.assertEqual(json.loads(kept[0].read_text())["context"]["interrupted"], "0")
+        self.tool("predict", kept[0])
+
+    def test_a_full_disk_costs_no_prediction(self):
+        environment, spare = self.elsewhere()
+        done = self.predict("-o", "/dev/full", code=1, env=environment)
+        kept = list(spare.glob("*/full"))
+        self.assertEqual(len(kept), 1)
+        self.assertIn(str(kept[0]), done.stderr)
+        self.assertIn("small", kept[0].read_text())
+
+    def test_python_tools_lose_nothing(self):
+        export = ROOT / "tests/data/torch/in_place.json"
+        before = self.names()
+        done = self.python("from_torch.py", "--from-export", export, "-o", "m.json", code=1,
+                           preexec_fn=self.small_files)
+        self.assertIn("layers", json.loads(done.stdout))
+        self.assertEqual(self.names(), before)
+
+    def test_planted_links_are_not_followed(self):
+        self.write("victim", "precious")
+        folder = self.folder / "planted"
+        folder.mkdir()
+        for number in range(os.getpid(), os.getpid() + 3000):
+            (folder / f"p.txt.tmp{number}").symlink_to("../victim")
+        self.predict("-o", "planted/p.txt", untouched=["victim"])
+        self.assertIn("small", self.read("planted/p.txt"))
+        (self.folder / "r.json.lock").symlink_to("victim_of_lock")
+        self.measure("--benchmark_out=r.json", code=2)
+        self.assertFalse((self.folder / "victim_of_lock").exists())
+
+
+class StreamsAndPipes(FilesCase):
+    """Closed streams, pipes in the place of files, and text that a terminal would obey."""
+
+    @staticmethod
+    def without(*streams):
+        """What closes streams of a program before it starts."""
+        def close():
+            for stream in streams:
+                os.close(stream)
+        return close
+
+    def shell(self, line, code=0, **options):
+        """Calls a line of bash."""
+        environment = {**ENVIRONMENT, "T": str(TOOL), "B": str(BENCH / "bench_model"),
+                       "QUICK": " ".join(QUICK)}
+        return self.call(["bash", "-c", line], code, env=environment, **options)
+
+    def test_a_closed_stderr_ends_nothing(self):
+        self.tool("predict", "absent.json", code=3, preexec_fn=self.without(2))
+        self.tool("predict", "--nonsense", code=2, preexec_fn=self.without(2))
+        self.measure("--nonsense", code=2, preexec_fn=self.without(2))
+        self.predict("-o", "p.json", "--format=json", preexec_fn=self.without(0, 1, 2))
+        self.assertIn("predictions", json.loads(self.read("p.json")))
+        self.measure("--benchmark_out=r.json", "--benchmark_repetitions=2",
+                     preexec_fn=self.without(0, 2))
+        self.assertIn("benchmarks", json.loads(self.read("r.json")))
+        self.python("from_torch.py", "--from-export", ROOT / "tests/data/torch/in_place.json",
+                    "-o", "m.json", preexec_fn=self.without(0, 2))
+        self.assertIn("layers", json.loads(self.read("m.json")))
+
+    def test_a_full_stderr_ends_nothing(self):
+        with open("/dev/full", "w", encoding="utf-8") as full:
+            self.tool("predict", "absent.json", code=3, stderr=full)
+            self.measure("--nonsense", code=2, stderr=full)
+            self.measure("--benchmark_out=r.json", stderr=full)
+
+    def test_a_closed_stdout_is_a_failure(self):
+        self.predict(code=1, preexec_fn=self.without(1))
+        self.measure("--benchmark_out=r.json", code=1, preexec_fn=self.without(1))
+        self.assertIn("benchmarks", json.loads(self.read("r.json")))
+        self.python("from_torch.py", "--from-export", ROOT / "tests/data/torch/in_place.json",
+                    code=1, preexec_fn=self.without(1))
+
+    def test_pipes_that_nobody_writes_to(self):
+        os.mkfifo(self.folder / "pipe")
+        self.tool("predict", "pipe", code=3, timeout=60)
+        self.tool("show", "./pipe", code=3, timeout=60)
+        self.tool("import", "onnx", "pipe", code=3, timeout=60)
+        self.measure("--model=./pipe", code=3, timeout=60)
+        self.measure("--resume=pipe", code=2, timeout=60)
+        self.measure("--resume=pipe", "--benchmark_out=r.json", code=3, timeout=60)
+        self.tool("predict", "-", code=3, stdin=subprocess.DEVNULL)
+        self.tool("predict", "-", code=3, preexec_fn=self.without(0))
+        self.shell("true | $T predict -", code=3)
+
+    def test_results_from_pipes(self):
+        expected = self.predict().stdout
+        for line in ("cat tiny.json | $T predict - --model=small",
+                     "cat tiny.json | $T predict /dev/stdin --model=small",
+                     "$T predict - --model=small < tiny.json",
+                     "$T predict <(cat tiny.json) --model=small",
+                     "mkfifo pipe; (sleep 0.3; cat tiny.json > pipe) & $T predict pipe --model=small"):
+            self.assertEqual(self.shell(line).stdout, expected, line)
+        self.shell("cat tiny.json | $T predict - - --model=small", code=2)
+        self.shell("cat tiny.json | $T predict - /dev/stdin --model=small", code=2)
+        self.shell("cat tiny.json | $T report - --model=small -o r.html")
+        self.shell("$B --model=net.json $QUICK --resume=<(cat tiny.json)", code=2)
+
+    def test_models_from_pipes(self):
+        expected = self.tool("show", "net.json").stdout
+        for line in ("cat net.json | $T show -", "cat net.json | $T show /dev/stdin",
+                     "$T show <(cat net.json)"):
+            self.assertEqual(self.shell(line).stdout, expected, line)
+        for number, line in enumerate(("cat net.json | $B --model=-", "$B --model=- < net.json",
+                                       "cat net.json | $B --model=/dev/stdin",
+                                       "$B --model=<(cat net.json)")):
+            self.shell(f"{line} $QUICK --benchmark_out=r{number}.json")
+            self.tool("predict", f"r{number}.json")
+        self.shell("cat net.json | $B --model=- $QUICK --fusion=<(cat plan.json)")
+        self.shell("cat net.onnx | $T import onnx - --name=net -o from_pipe.json")
+        self.tool("import", "onnx", "net.onnx", "--name=net", "-o", "from_file.json")
+        self.assertEqual(json.loads(self.read("from_pipe.json"))["layers"],
+                         json.loads(self.read("from_file.json"))["layers"])
+
+    def test_a_small_stack_ends_with_a_message(self):
+        def small():
+            resource.setrlimit(resource.RLIMIT_STACK, (64 << 10, 64 << 10))
+        self.assertIn("ulimit -s", self.predict(code=1, preexec_fn=small).stderr)
+        self.assertIn("ulimit -s", self.measure(code=1, preexec_fn=small).stderr)
+
+    def test_nothing_that_a_terminal_obeys_is_printed(self):
+        red = "\x1b[31m\u009b31m\r"
+        results = json.loads(self.read("tiny.json"))
+        results["context"]["device"] = f"CPU{red}"
+        for row in results["benchmarks"]:
+            row["name"] = row["name"].replace("/tiny/", f"/tiny{red}/")
+            row["run_name"] = row["name"]
+        self.write("red.json", json.dumps(results))
+        self.write("title.json", json.dumps({**NETWORK, "title": "two\nlines"}))
+        self.write("escape.json", json.dumps({**NETWORK, "title": red}))
+        outputs = [self.tool(*arguments, code=code) for code, arguments in (
+            (0, ("predict", "red.json", "--allow-partial")),
+            (3, ("predict", f"absent{red}.json")),
+            (2, (f"predict{red}",)),
+            (2, ("predict", "tiny.json", f"--nonsense{red}")),
+            (5, ("show", f"absent{red}")),
+            (3, ("show", "title.json")),
+            (3, ("show", "escape.json")),
+            (2, ("import", "onnx", "net.onnx", f"--title={red}")),
+            (2, ("import", "onnx", "net.onnx", "--title=two\nlines")))]
+        outputs += [self.measure("--benchmark_filter=\x1bc", code=5),
+                    self.measure(f"--fusion=./{red}.json", code=3),
+                    self.python("from_torch.py", "net.py:make", f"--title={red}", code=2)]
+        for done in outputs:
+            for text in (done.stdout, done.stderr):
+                for letter in ("\x1b", "\u009b", "\r"):
+                    self.assertNotIn(letter, text, done.args)
 
 
 if __name__ == "__main__":
