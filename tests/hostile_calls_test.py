@@ -140,13 +140,15 @@ class PartialModels(Case):
     def test_each_program_shows_the_share(self):
         model = self.partial()
         self.assertIn("partial", self.tool("show", model).stdout)
-        self.assertEqual(json.loads(self.tool("show", model, "--format=json").stdout)["left_out"], 0.5)
+        shown = json.loads(self.tool("show", model, "--format=json").stdout)
+        self.assertEqual(shown["left_out"], 0.5)
         run = self.bench("bench_model", model, "--backend=reference", "--chain", "--max-time=0",
                          "--benchmark_repetitions=1", "--benchmark_out=r.json")
         self.assertIn("half is partial", run.stderr)
         self.assertIn("PARTIAL", run.stdout)
-        manifest = json.loads(json.loads((self.folder / "r.json").read_text())["context"]["manifest"])
-        self.assertEqual([entry[5]["left_out"] for step in manifest.values() for entry in step], [0.5])
+        context = json.loads((self.folder / "r.json").read_text())["context"]
+        entries = [entry for step in json.loads(context["manifest"]).values() for entry in step]
+        self.assertEqual([entry[5]["left_out"] for entry in entries], [0.5])
         predicted = json.loads(self.tool("predict", "r.json", "--format=json").stdout)
         self.assertIs(predicted["predictions"][0]["partial"], True)
         self.assertEqual(predicted["predictions"][0]["left_out"], 0.5)
@@ -194,7 +196,8 @@ class OnnxModels(Case):
         self.assertEqual(self.layers_of("conv1d_causal_pad"), ["conv", "pad", "conv"])
         for name in ("conv_bias_in_add", "conv_bias_through_reshape"):
             self.assertEqual(self.layers_of(name), ["conv", "activation"])
-        self.assertEqual(self.layers_of("split_with_empty_part", "--no-softmax"), ["activation"] * 2)
+        self.assertEqual(self.layers_of("split_with_empty_part", "--no-softmax"),
+                         ["activation"] * 2)
         self.assertEqual(self.layers_of("qlinearconv"), ["conv"])
 
     def test_open_axes(self):
