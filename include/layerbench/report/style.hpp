@@ -51,6 +51,7 @@ li { max-width: 60rem; }
 #summary h2 { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 .facts ul { margin: 0; padding: 0; list-style: none; color: var(--faint); }
 .headline table { margin: 1rem 0; font-size: 1rem; }
+.headline tbody th { min-width: 9rem; }
 .headline th:nth-child(2), .headline td:nth-child(2), .headline td:nth-child(4), .headline td:nth-child(5) { font-weight: 600; }
 .warnings { border-left: 0.3rem solid var(--naive); padding-left: 0.8rem; }
 .warnings h3 { margin-top: 0; }
