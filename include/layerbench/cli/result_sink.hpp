@@ -371,7 +371,7 @@ class result_sink {
   [[nodiscard]] bool shows_rows(bool partial) const {
     const bool asked = o_.wide || !o_.filter.empty() || o_.format != "console" ||
                        o_.aggregates_only.has_value() || o_.file_aggregates_only;
-    return asked || partial || !predicts_ || !file_;
+    return asked || partial || o_.dry_run || !predicts_ || !file_;
   }
 
   /// Names the rows that a budget left out.
