@@ -719,16 +719,19 @@ def adaptive_pool(call, convert):
 
 @op('mean', 'amax', 'max')
 def reduction(call, convert):
-    """A pool over all but the batch and one axis, which are the channels."""
+    """A pool over rows or columns, or over all but the batch and one axis, the channels."""
     x = call.source('self')
     listed = call.args.get('dim')
     listed = listed if isinstance(listed, list) else [listed]
     axes = {axis % len(x.dims) for axis in listed if type(axis) is int} if x.dims else set()
+    kind = 'average' if call.base == 'mean' else 'max'
+    if len(x.dims) == 4 and axes in ({2}, {3}):
+        sizes = (plain(x.dims[2]), 1) if axes == {2} else (1, plain(x.dims[3]))
+        return one_pool(call, convert, x, kind, sizes, (1, 1))
     if len(x.dims) not in (3, 4) or len(axes) != len(x.dims) - 2 or 0 in axes:
         raise Unknown('over other than height and width')
     x = permuted(x, [axis for axis in range(len(x.dims)) if axis not in axes] + sorted(axes), call)
     _, _, h, w = image(x.dims, len(x.dims) - 2)
-    kind = 'average' if call.base == 'mean' else 'max'
     return one_pool(call, convert, x, kind, (h, w), (1, 1))
 
 
@@ -967,9 +970,10 @@ def repeated_rows(x, y):
     return (product(x.dims[:rows]), *sizes)
 
 
-def in_one_order(x, y):
-    """Two tensors whose elements a layer combines. Rows in any order will not do beside others."""
-    return (x.ordered_for(), y.ordered_for()) if x.layout or y.layout else (x, y)
+def in_one_order(*values):
+    """Tensors that a layer combines. Rows in any order will not do beside axes in another one."""
+    alike = all(x.dims == values[0].dims and not x.layout for x in values)
+    return values if alike else tuple(x.ordered_for() for x in values)
 
 
 def source_and_weight(call):
@@ -1103,6 +1107,7 @@ def concat(call, convert):
     if any(len(part.dims) != len(call.dims) for part in parts) or not 0 < axis < len(call.dims):
         raise call.wrong('dim', 'does not fit the tensors')
     parts = [learned_rows(call, convert, part) if part.kind == 'weight' else part for part in parts]
+    parts = in_one_order(*parts)
     shape = {'dims': dims_json(call.dims), 'axis': axis,
              'sizes': [plain(part.dims[axis]) for part in parts]}
     if sum(shape['sizes']) != plain(call.dims[axis]):
