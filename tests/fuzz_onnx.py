@@ -20,7 +20,7 @@ CODES = {0, 3, 4}  # done, bad input, incomplete
 NUMBERS = [0, 1, 2, 3, 7, 127, 2**16, 2**31 - 1, 2**31, 2**40, 2**63 - 1, 2**64 - 1, 2**64 - 7]
 # Messages inside of others, by the numbers of their fields in onnx.proto.
 INNER = {"model": {7: "graph"}, "graph": {1: "node", 5: "tensor"}, "node": {5: "attribute"},
-         "attribute": {5: "tensor"}}
+         "attribute": {5: "tensor", 6: "graph"}}
 
 
 def read_varint(data, at):
