@@ -16,7 +16,6 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -115,9 +114,8 @@ class pipe_copy {
       if (got == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
       if (got == 0) continue;
       has_writer = true;
-      if (got < 0) {
-        ::pollfd ready{.fd = from, .events = POLLIN, .revents = 0};
-        static_cast<void>(::poll(&ready, 1, -1));
+      if (got < 0) {  // from now on reading waits
+        if (::fcntl(from, F_SETFL, O_RDONLY) != 0) return "cannot be read";
         continue;
       }
       if (::write(file_, block.data(), static_cast<std::size_t>(got)) != got) {
