@@ -51,7 +51,7 @@ struct configuration_state {
   std::vector<row_state> rows = {};
   std::shared_ptr<end_to_end_run> end_to_end = {};  ///< null: no chain is wanted, or it failed
   std::int64_t chain_rounds = 0;
-  bool chain_left_out = false;    ///< the budget left no time for it
+  std::shared_ptr<end_to_end_run> left_out_chain = {};  ///< the budget left no time for it
   double chain_pass_seconds = 0;  ///< that the next pass of the chain takes, as far as known
   double prepared = 0;            ///< seconds of preparation, with a budget
   double spent = 0;               ///< seconds of measuring

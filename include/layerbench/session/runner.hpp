@@ -311,18 +311,23 @@ class runner {
     const end_to_end_run* whole = configuration.end_to_end.get();
     if (whole == nullptr || configuration.chain_rounds > 0) return;
     if (whole->chain && !prepared_ones) return;
-    configuration.end_to_end.reset();
-    configuration.chain_left_out = true;
+    configuration.end_to_end->chain.reset();
+    configuration.left_out_chain = std::move(configuration.end_to_end);
   }
 
-  /// Measures rows that were left out, if other configurations took less than their share. Each
+  /// Measures what was left out, if other configurations took less than their share. Each
   /// group has all that is left.
   void return_to_left_out() {
     for (configuration_group& group : queue_) {
       if (interrupt_guard::interrupted()) return;
       bool lacks_some = false;
       for (configuration_state& configuration : group) {
-        if (std::ranges::none_of(configuration.rows, &row_state::left_out)) continue;
+        const bool lacks_rows = std::ranges::any_of(configuration.rows, &row_state::left_out);
+        if (!lacks_rows && !configuration.left_out_chain) continue;
+        if (configuration.left_out_chain) {
+          configuration.end_to_end = std::move(configuration.left_out_chain);
+          for (row_state& row : configuration.rows) row.done = row.done && !row.timed();
+        }
         for (row_state& row : configuration.rows) {
           if (std::exchange(row.left_out, false)) row.done = false;
         }
@@ -351,7 +356,7 @@ class runner {
           ++left_out_;
           is_estimated_ = is_estimated_ && !budget_.guesses(row);
         }
-        if (!configuration.chain_left_out) continue;
+        if (!configuration.left_out_chain) continue;
         result::measurement& chain = results_->chains.emplace_back();
         chain.name = result::row_name::chain(configuration.name);
         chain.error = left_out_text();
@@ -376,7 +381,7 @@ class runner {
       const std::int64_t rounds = std::max<std::int64_t>(0, least - std::ssize(row.rounds));
       sum += unprepared + static_cast<double>(rounds) * pass;
     }
-    if (configuration.chain_left_out || configuration.end_to_end) {
+    if (configuration.left_out_chain || configuration.end_to_end) {
       const double pass =
           std::max(configuration.chain_pass_seconds,
                    criterion_.first_chain_pass_seconds(expected_step_seconds(configuration)));
