@@ -256,7 +256,7 @@ check_models() {
     for phase in inference training; do
       for dtype in "${small_dtypes[@]}"; do
         start --share "$1" "verified_${phase}_${model}_$dtype" "$bin/bench_model" --backend=cudnn --model="$model" \
-          --phase="$phase" --dtype="$dtype" --batch=2 --verify --chain --benchmark_repetitions=1 \
+          --phase="$phase" --dtype="$dtype" --batch=2 --verify --chain --wide --benchmark_repetitions=1 \
           --benchmark_min_time=0.001 --max-time=0 --budget=BUDGET \
           --benchmark_out="$folder/verified_${phase}_${model}_$dtype.json"
       done
@@ -309,7 +309,7 @@ verify() {
 time_model() {
   local share=$1 name=$6
   run --share "$share" "$name" "$bin/bench_model" --backend=cudnn --phase="$2" --model="$3" \
-    --dtype="$4" --batch="$5" --chain=layers --plans="$plans" --benchmark_repetitions="$rounds" \
+    --dtype="$4" --batch="$5" --chain=layers --plans="$plans" --wide --benchmark_repetitions="$rounds" \
     --max-time="$max_time" --budget=BUDGET --benchmark_out="$folder/$name.json" "${@:7}"
   [[ ! -e $folder/$name.txt ]] || tail -n 12 "$folder/$name.txt"
 }
