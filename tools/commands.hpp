@@ -39,7 +39,7 @@ struct common_options {
 template <class Order>
 void add_table_options(CLI::App& command, std::size_t& top, Order& order) {
   const auto& names = enum_names<Order>;
-  command.add_option("--top", top, "Show so many layers at most [what matters most]\n--top=20")
+  command.add_option("--top", top, "Show at most N layers [the most important]\n--top=20")
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
   command

@@ -79,7 +79,7 @@ void add_output(CLI::App& command, common_options& common, const std::string& he
                 const std::vector<std::string>& more_words) {
   command.add_option("-o,--output", common.output, help)->type_name("FILE");
   command.add_flag("--overwrite", common.overwrite,
-                   "Replace an existing output whatever it holds [only one of the same kind]");
+                   "Replace an existing output file of any kind [only of the same kind]");
   command.parse_complete_callback(
       [&command, &common, more_words] { check_outputs(command, common, more_words); });
 }

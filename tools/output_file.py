@@ -97,7 +97,7 @@ def require(output, text, inputs=(), overwrite=False):
     loaded = (getattr(module, '__file__', None) for module in list(sys.modules.values()))
     for file in (*inputs, *loaded):
         if file and same(file, output):
-            raise Refused(f'{output}: is read, and would be replaced; name another file for the output')
+            raise Refused(f'{output}: is an input of this call; name another file for the output')
     if overwrite:
         return
     with open(output, encoding='utf-8', errors='replace') as file:

@@ -163,8 +163,8 @@ void add_layers(CLI::App& command, listed_layers& chosen) {
   add_table_options(command, chosen.top, chosen.order);
   command
       .add_flag("--all", chosen.all,
-                "Show all layers; as --top and --sort, it makes CSV have a row per layer in place "
-                "of one per case")
+                "Show all layers; CSV then has one row per layer, not per case, as with --top and "
+                "--sort")
       ->excludes("--top");
 }
 

@@ -70,7 +70,8 @@ taps taps_of(const window& by) {
 /// What becomes of integers: the shape file has the layers, and fusion plans their types.
 void note_quantization(converter& to) {
   to.note(
-      "quantisation is taken off; --dtype=s8 --fusion=int8_default times the layers in integers");
+      "quantisation nodes are removed; --dtype=s8 --fusion=int8_default times the layers in "
+      "integers");
 }
 
 /// Conv, and QLinearConv, which has scales and zero points between its operands.

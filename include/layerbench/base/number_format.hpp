@@ -28,8 +28,8 @@ inline constexpr int most_digits = 4;
   return static_cast<int>(std::clamp(1 - std::floor(std::log10(relative)), 1.0, 1.0 * most_digits));
 }
 
-/// So many significant digits, never in exponential notation. Four digits keep all of a number that
-/// is larger.
+/// `digits` significant digits, never in exponential notation. Four digits keep all of a number
+/// that is larger.
 [[nodiscard]] inline std::string significant(double value, int digits) {
   const double magnitude = value > 0 ? std::floor(std::log10(value)) : 0;
   if (digits < most_digits) {

@@ -142,7 +142,7 @@ class output_file {
     if (rule_ == overwrite_rule::updated) return;
     if (is_input(path_)) {
       throw usage_error(path_.string() +
-                        ": is read, and would be replaced; name another file for the output");
+                        ": is an input of this call; name another file for the output");
     }
     if (rule_ == overwrite_rule::any || text.empty()) return;
     const std::string old = detail::begin_of(path_);

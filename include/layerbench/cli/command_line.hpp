@@ -65,8 +65,8 @@ inline CLI::Option* add_list(CLI::App& app, const char* names, const char* type,
 inline void add_model_options(CLI::App& app, options& o) {
   app.option_defaults()->group(what_is_measured);
   add_list(app, "--model,model", "NAME|FILE", o.models,
-           "Models or sweeps, by name or by path of a shape file or an ONNX model; without the "
-           "option's name, too\n--model=resnet50,mine.json",
+           "Models or sweeps, by name or by path of a shape file or an ONNX model; '--model=' may "
+           "be omitted\n--model=resnet50,mine.json",
            "LAYERBENCH_MODEL")
       ->allow_extra_args()
       ->capture_default_str();
@@ -259,8 +259,8 @@ inline void add_measuring_options(CLI::App& app, options& o) {
       ->check(check_seconds)
       ->capture_default_str();
   add_one(app, "--budget", "SECONDS", o.budget,
-          "The time of the whole run, preparation included, which its cases share; what does not "
-          "fit is left out, the least important rows first (exit code 4) [none]\n--budget=60",
+          "Time limit of the whole run, preparation included; the program leaves out the least "
+          "important rows if not all fit (exit code 4) [none]\n--budget=60",
           "LAYERBENCH_BUDGET")
       ->check(check_seconds);
   add_one(app, "--speed", "SPEED", o.speed,
@@ -281,13 +281,13 @@ inline void add_measuring_options(CLI::App& app, options& o) {
                "Check every output against the reference before timing [a sample]")
       ->envname("LAYERBENCH_VERIFY");
   add_one(app, "--resume", "FILE", o.resume,
-          "Continue this result file, with the options of its run, unless --model is given; "
-          "results go there, too, unless --benchmark_out is given\n--resume=r.json",
+          "Continue the run of this result file with the options that it records; with --model "
+          "only the command line counts; --benchmark_out names another output\n--resume=r.json",
           "LAYERBENCH_RESUME")
       ->take_last();
   app.add_flag("--wide", o.wide,
-               "Whole row names in the table, also the parts that all rows have; bench_model with "
-               "--benchmark_out prints rows, and a page per case, only with this");
+               "Whole row names in the table, also the parts that all rows have; with "
+               "--benchmark_out, bench_model then prints all rows and each case's prediction");
   app.add_flag("--percentiles", o.percentiles,
                "p50, p95 and p99 of the samples in the table, in place of time, CPU time and "
                "iterations");
@@ -320,7 +320,7 @@ inline void add_google_options(CLI::App& app, options& o) {
       "--benchmark_filter=resnet50/layer1",
       "BENCHMARK_FILTER");
   app.add_flag("--overwrite", o.overwrite,
-               "Replace an existing result file whatever it holds [only one of results]");
+               "Replace an existing output file of any content [only a result file]");
   flag("--benchmark_list_tests", o.list_tests, "Print the names that match and stop",
        "BENCHMARK_LIST_TESTS");
   one("--benchmark_out", "FILE", o.out,
@@ -365,7 +365,7 @@ inline void add_google_timing_options(CLI::App& app, options& o) {
       ->check(one_of({"ns", "us", "ms", "s"}))
       ->take_last();
   app.add_flag("--benchmark_dry_run", o.dry_run,
-               "Verify each row and call it once: a trial, whose times mean nothing")
+               "Verify each row and call it once; the times are not meaningful")
       ->envname("BENCHMARK_DRY_RUN");
   add_one(app, "--benchmark_min_time", "SECONDS", o.min_time,
           "Least seconds that a row is timed in each round\n--benchmark_min_time=0.01s",

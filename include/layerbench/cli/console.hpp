@@ -217,13 +217,11 @@ struct console_form {
       : has_events ? "GPU: between events; CPU: on one thread its CPU time, else wall time"
                    : "on one thread its CPU time, on several wall time";
   std::string text =
-      (form.percentiles
-           ? fmt::format("p50, p95, p99: of the samples of a round, median over rounds ({})\n",
-                         clock)
-           : fmt::format("Time: mean of the undisturbed rounds, as in predictions ({})\n"
-                         "CPU: CPU time of all threads per call, median over rounds\n",
-                         clock)) +
-      "spread: (slowest - fastest round) / Time, of all rounds\n" +
+      std::string(form.percentiles
+                      ? "p50, p95, p99: of the samples of a round, median over rounds\n"
+                      : "Time: mean of the undisturbed rounds, as in predictions\n"
+                        "CPU: CPU time of all threads per call, median over rounds\n") +
+      fmt::format("clock: {}\nspread: (slowest - fastest round) / Time, of all rounds\n", clock) +
       (both ? "G/s: GFLOP/s, and GB/s of what ranks send\n" : "") +
       (with_peaks ? "peak: the larger share of the GPU's peaks, of compute (c) or memory (m)\n"
                   : "") +

@@ -135,7 +135,7 @@ class result_sink {
       file_->save(file_text(true));
     } catch (const error& e) {
       if (!std::exchange(unsaved_, true)) {
-        print_message(std::string(e.what()) + "; measuring goes on");
+        print_message(std::string(e.what()) + "; the run continues");
       }
     }
   }
@@ -170,14 +170,14 @@ class result_sink {
     }
     if (!file_->keeps_old()) return text + continuation();
     if (o_.out_format != "json" || o_.file_aggregates_only) return text;
-    return text + fmt::format("; go on with --resume={} --benchmark_out={}", file_->partial_path(),
-                              file_->path());
+    return text + fmt::format("; continue with --resume={} --benchmark_out={}",
+                              file_->partial_path(), file_->path());
   }
 
   /// Says how to measure what a finished file lacks; empty where it cannot be resumed.
   [[nodiscard]] std::string continuation() const {
     if (!file_ || o_.out_format != "json" || o_.file_aggregates_only) return {};
-    return "; go on with --resume=" + file_->path();
+    return "; continue with --resume=" + file_->path();
   }
 
   /// Drops from the manifest the configurations that this run cannot predict: those that it was not

@@ -108,7 +108,7 @@ namespace detail {
                      to_html(analysis::worth_optimising_table(p, most),
                              "Layers with most time above their peak"),
                      {{"class", "numbered"}}) +
-             to_html(analysis::bandwidths(*p.limits), "What the machine attains: bandwidths");
+             to_html(analysis::bandwidths(*p.limits), "Peak bandwidths of the machine");
   }
   return element("section", inner, {{"id", id}}) + markup{"\n"};
 }

@@ -325,7 +325,8 @@ inline void insert_column(table& to, std::size_t position, const column& title,
       "The threads of a case are those that its layers ran on. The field threads of a file's "
       "context is only for rows without a thread count in their names.",
       "Disturbed: something else used the processors during more than a tenth of the timings. "
-      "Partial or refused: layers were not measured. Measure such cases again."};
+      "Refused: layers were not measured; measure them. Partial: layers, or nodes that the import "
+      "left out, are missing, so the time is too short."};
   if (of.has_peaks()) {
     sentences.emplace_back(
         "Each layer has three lower bounds on this machine (bench_peak): compute, memory traffic "

@@ -36,7 +36,7 @@ class result_file {
     partial_lock_.emplace(partial_->path());
     if (!would_lose(partial_path(), resumed)) return;
     throw usage_error(fmt::format(
-        "{1} has the rows of a run that was interrupted, and would be overwritten; go on with "
+        "{1} has the rows of a run that was interrupted, and would be overwritten; continue with "
         "--resume={1} --benchmark_out={0}, or remove it",
         path_, partial_path()));
   }

@@ -54,7 +54,7 @@ namespace layerbench::analysis {
   if (!all.has_runs()) {
     sentences.emplace_back(
         "one run of each: runs differ more than the rounds of a run do, which these files cannot "
-        "show; measure old and new in turn, several times, and give all files");
+        "show; measure old and new alternately, several times, and give all files");
   }
   return sentences;
 }

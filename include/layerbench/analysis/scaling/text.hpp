@@ -71,7 +71,7 @@ namespace detail {
                  : "",
              files.empty() ? "" : fmt::format(", as measured in {}", fmt::join(files, ", ")),
              is_assumed ? "; none assumed at other batches" : "") +
-         (sending_known ? "" : "  sending: not known whether computing slows it; taken as not\n");
+         (sending_known ? "" : "  sending: slowdown by computing not measured, assumed none\n");
 }
 
 /// What holds for all numbers of devices, one line each.
