@@ -223,7 +223,10 @@ TEST(Results, OfOneRoundHaveNoAggregates) {
 
 TEST(Results, CanBeAggregatesOnly) {
   const testing::tiny_directory directory;
-  EXPECT_THAT(directory.measure({"--benchmark_report_aggregates_only"}).rows, SizeIs(0));
+  const testing::outcome done = directory.bench(
+      "bench_model",
+      {"--benchmark_report_aggregates_only", "--benchmark_out=" + directory.results});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
   const json::value written = directory.written();
   EXPECT_THAT(written.at("benchmarks"), SizeIs(6 * 4));
   for (const json::value& row : written.at("benchmarks")) {

@@ -74,7 +74,9 @@ TEST(Resume, RefusesOtherConditionsAndNamesThem) {
   const std::string path = directory.write("edited.json", text).string();
   const testing::outcome done = directory.bench("bench_model", {"--resume=" + path});
   EXPECT_EQ(done.exit_code, 3);
-  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("/context"), HasSubstr("device seed")));
+  EXPECT_THAT(done.err, AllOf(HasSubstr(path), HasSubstr("/context"),
+                              HasSubstr("device (\"another processor\", "),
+                              HasSubstr("seed (\"2\", \"1\")")));
   EXPECT_EQ(json::read_text(path), text);
 }
 
@@ -87,7 +89,8 @@ TEST(Resume, RefusesAnotherMachinesFile) {
   const std::string path = directory.write("edited.json", edited.dump()).string();
   const testing::outcome done = directory.bench("bench_model", {"--resume=" + path});
   EXPECT_EQ(done.exit_code, 3);
-  EXPECT_THAT(done.err, HasSubstr("host_name num_cpus"));
+  EXPECT_THAT(done.err,
+              AllOf(HasSubstr("host_name (\"elsewhere\", "), HasSubstr("num_cpus (\"77\", ")));
 }
 
 /// Writes the tiny model with so many outputs of its last layers.

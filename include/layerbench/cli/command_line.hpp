@@ -281,8 +281,8 @@ inline void add_measuring_options(CLI::App& app, options& o) {
                "Check every output against the reference before timing [a sample]")
       ->envname("LAYERBENCH_VERIFY");
   add_one(app, "--resume", "FILE", o.resume,
-          "Continue the run of this result file with the options that it records; with --model "
-          "only the command line counts; --benchmark_out names another output\n--resume=r.json",
+          "Continue the run of this result file, with the options that it records; "
+          "--benchmark_out names another output\n--resume=r.json",
           "LAYERBENCH_RESUME")
       ->take_last();
   app.add_flag("--wide", o.wide,
