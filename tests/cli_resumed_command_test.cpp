@@ -38,6 +38,24 @@ TEST(GivenOptions, HaveTheirValues) {
   EXPECT_EQ(options[3].text(), "--seed=-1");
 }
 
+TEST(NamedModels, AreTheWordsThatNoOptionTakes) {
+  CLI::App app;
+  std::vector<std::string> models;
+  std::string batch;
+  bool wide = false;
+  app.add_option("--model,model", models);
+  app.add_option("--batch", batch);
+  app.add_flag("--wide", wide);
+  const auto named = [&](const std::vector<std::string>& words) {
+    return detail::with_named_models(words, app);
+  };
+  EXPECT_THAT(named({"--batch=1", "a"}), ElementsAre("--batch=1", "--model=a"));
+  EXPECT_THAT(named({"--batch", "1", "a"}), ElementsAre("--batch", "1", "--model=a"));
+  EXPECT_THAT(named({"a", "--wide", "b"}), ElementsAre("--wide", "--model=a,b"));
+  EXPECT_THAT(named({"--model", "a", "b"}), ElementsAre("--model", "a", "b"));
+  EXPECT_THAT(named({"-"}), ElementsAre("--model=-"));
+}
+
 TEST(ShapeFiles, AreFoundFromOtherFolders) {
   const testing::temporary_directory folder;
   const std::string there = folder.write("there.json", "{}").string();

@@ -738,6 +738,18 @@ class ResumeCase(Case):
         self.bench("bench_model", "--resume=r.json", "--benchmark_repetitions=3")
         self.assertEqual(len(self.names()), 3 * len(before))
 
+    def test_models_without_their_option_are_recorded(self):
+        quick = ("--benchmark_filter=conv1", "--max-time=0", "--benchmark_min_time=0")
+        self.bench("bench_model", *quick, "--benchmark_repetitions=1", "--benchmark_out=p.json", "lenet5")
+        before = self.names("p.json")
+        self.assertTrue(before)
+        for rounds in (2, 3):
+            self.bench("bench_model", "--resume=p.json", f"--benchmark_repetitions={rounds}")
+            self.assertEqual(set(self.names("p.json")), set(before))
+            self.assertEqual(len(self.names("p.json")), rounds * len(before))
+        self.bench("bench_model", "--resume=p.json", "--benchmark_repetitions=4", *quick, "lenet5")
+        self.assertEqual(set(self.names("p.json")), set(before))
+
     def test_options_that_disagree_are_refused_with_both_values(self):
         for option, values in (("--seed=4", ("--seed=4", "--seed=3")), ("--threads=2", ("--threads=2", "--threads=1")),
                                ("--dtype=bf16", ("--dtype=bf16",)), ("--batch=2", ("--batch=2",))):

@@ -13,7 +13,8 @@ import sys
 import tempfile
 
 # Endings of files that hold text or data, which outputs may replace.
-ENDINGS = ('.json', '.html', '.htm', '.txt', '.md', '.markdown', '.csv', '.log', '.out', '.partial')
+ENDINGS = ('.json', '.html', '.htm', '.txt', '.text', '.md', '.markdown', '.csv', '.tsv', '.dat',
+           '.log', '.out', '.partial')
 # Errors of a disk, as opposed to a wrong command line.
 OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
 SHAPE_FILE = '{"name": "", "layers": []}'
@@ -77,6 +78,8 @@ def kind_of(text):
     key = found[1] if found else ''
     if key == 'context':
         return 'results'
+    if key in ('name', '$schema') and '"rules"' in begin:
+        return 'a fusion plan'
     if key in ('name', '$schema') and '"layers"' in begin:
         return 'a shape file'
     return f'JSON with "{key}"' if key else 'JSON'

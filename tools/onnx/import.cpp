@@ -95,6 +95,7 @@ imported import_model(const std::string& file, const import_options& options, bo
   }
   if (!is_quiet()) report(result, options.name);
   if (left_out(result.created) && !allow_partial) {
+    if (is_quiet()) report_left_out(result.created);  // why it fails
     throw error(fmt::format("{}: no shape file without these nodes; 'layerbench import onnx "
                             "--allow-partial' writes one, marked as partial",
                             file),

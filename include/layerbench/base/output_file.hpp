@@ -53,15 +53,18 @@ namespace detail {
   if (key == "context") return "results";
   // Bencher's metric format has the names of cases as keys.
   if (key.empty() || key.find('/') != key.npos) return "JSON";
-  if ((key == "name" || key == "$schema") && begin.find("\"layers\"") != begin.npos)
-    return "a shape file";
+  if (key == "name" || key == "$schema") {
+    if (begin.find("\"rules\"") != begin.npos) return "a fusion plan";
+    if (begin.find("\"layers\"") != begin.npos) return "a shape file";
+  }
   return fmt::format("JSON with \"{}\"", key.substr(0, 40));
 }
 
 /// Whether files of that name hold text or data by its ending, so that they can be outputs.
 [[nodiscard]] inline bool is_named_as_output(const std::filesystem::path& path) {
-  constexpr std::array<std::string_view, 10> endings{
-      ".json", ".html", ".htm", ".txt", ".md", ".markdown", ".csv", ".log", ".out", ".partial"};
+  constexpr std::array<std::string_view, 13> endings{
+      ".json", ".html", ".htm", ".txt", ".text", ".md",     ".markdown",
+      ".csv",  ".tsv",  ".dat", ".log", ".out",  ".partial"};
   return std::ranges::find(endings, path.extension().string()) != endings.end();
 }
 
@@ -149,8 +152,7 @@ class output_file {
     if (old.find_first_not_of(" \t\r\n") == old.npos) return;  // also where there is no file
     const std::string kind = detail::content_kind(old);
     const std::string wanted = detail::content_kind(text);
-    const bool is_output = detail::is_named_as_output(path_) || same_line(old, text) ||
-                           (!whole && !path_.has_extension());
+    const bool is_output = detail::is_named_as_output(path_) || same_line(old, text);
     const bool alike = kind == wanted || (!whole && wanted == "JSON" && kind.starts_with(wanted));
     if (kind.empty() ? is_output : alike) return;
     throw usage_error(fmt::format(

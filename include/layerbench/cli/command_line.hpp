@@ -523,10 +523,10 @@ inline void complete_options(options& o, const program& what, const registry& kn
     app.option_defaults()->group(detail::what_is_measured);
     detail::add_collective_options(app, o);
   }
-  std::vector<std::string> words = detail::arguments_of(argc, argv);
+  std::vector<std::string> words = detail::with_named_models(detail::arguments_of(argc, argv), app);
   o.variables = detail::environment_sources(app, words);
   std::vector<std::string> recorded{argv[0]};
-  recorded.insert(recorded.end(), argv + 1, argv + argc);
+  recorded.insert(recorded.end(), words.begin(), words.end());
   for (const auto& [option, variable] : o.variables) {
     recorded.push_back(option + '=' + std::getenv(variable.c_str()));
   }

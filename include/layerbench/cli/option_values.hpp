@@ -115,6 +115,34 @@ namespace layerbench::run::detail {
   return words;
 }
 
+/// The arguments with models behind one --model: a word that is no value of the option before it is
+/// a model. As they are in programs without models.
+[[nodiscard]] inline std::vector<std::string> with_named_models(
+    const std::vector<std::string>& words, const CLI::App& app) {
+  const CLI::Option* const models = app.get_option_no_throw("--model");
+  if (models == nullptr) return words;
+  constexpr int most_models = 1 << 20;
+  std::vector<std::string> named;
+  std::string model;
+  int values_left = 0;  // that the option before may take
+  for (const std::string& word : words) {
+    if (word.size() > 1 && word.starts_with('-')) {
+      const CLI::Option* option = app.get_option_no_throw(word);  // none for NAME=VALUE
+      values_left = option == nullptr  ? 0
+                    : option == models ? most_models
+                                       : std::min(option->get_items_expected_max(), 1);
+      named.push_back(word);
+    } else if (values_left > 0) {
+      --values_left;
+      named.push_back(word);
+    } else {
+      model += (model.empty() ? "--model=" : ",") + word;
+    }
+  }
+  if (!model.empty()) named.push_back(model);
+  return named;
+}
+
 /// The environment variable of each option that got its value from one.
 [[nodiscard]] inline std::map<std::string, std::string> environment_sources(
     const CLI::App& app, const std::vector<std::string>& words) {

@@ -176,7 +176,8 @@ class result_sink {
 
   /// Says how to measure what a finished file lacks; empty where it cannot be resumed.
   [[nodiscard]] std::string continuation() const {
-    if (!file_ || o_.out_format != "json" || o_.file_aggregates_only) return {};
+    const bool resumable = file_ && o_.out_format == "json" && !o_.file_aggregates_only;
+    if (!resumable || !failure_.empty()) return {};
     return "; continue with --resume=" + file_->path();
   }
 

@@ -20,8 +20,7 @@
 /// are needed before the options are read.
 namespace layerbench::run::detail {
 
-/// The last value of an option on the command line, else that of its variable; empty: neither. Of
-/// an option that takes a list also the words behind the first one.
+/// The last value of an option on the command line, else that of its variable; empty: neither.
 [[nodiscard]] inline std::string given_value(char** argv, std::string_view option,
                                              const char* variable) {
   std::string value;
@@ -31,10 +30,7 @@ namespace layerbench::run::detail {
     const std::string_view rest = text.substr(option.size());
     if (rest.starts_with('=')) value = rest.substr(1);
     if (!rest.empty()) continue;
-    value.clear();
-    while (word[1] != nullptr && word[1][0] != '-') {
-      value += (value.empty() ? "" : ",") + std::string(*++word);
-    }
+    value = word[1] != nullptr && word[1][0] != '-' ? *++word : "";
   }
   const char* set = std::getenv(variable);
   return value.empty() && set != nullptr ? set : value;

@@ -43,7 +43,7 @@ inline constexpr std::array<std::string_view, 13> own_fields{
 /// Whether this is a counter of docs/formats.md, which must be a number.
 [[nodiscard]] inline bool is_known_counter(std::string_view name) {
   constexpr std::string_view known =
-      " low_s high_s mean_s min_s p95_s clock_s cpu_s wall_s flops flops_exact bytes "
+      " low_s high_s mean_s min_s p95_s p99_s clock_s cpu_s wall_s flops flops_exact bytes "
       "algorithm_bandwidth bus_bandwidth ring_bytes touched_bytes turn_s displaced_bytes "
       "footprint_bytes workspace_bytes samples calls_a_sample count verified stalls slowed retries "
       "disturbed spread reduction_alone_s reduction_s flops_of_peak bytes_of_peak sm_mhz mem_mhz "

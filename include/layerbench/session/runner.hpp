@@ -136,6 +136,7 @@ class runner {
 
   void prepare(configuration_group& group) {
     for (configuration_state& configuration : group) {
+      if (configuration.done) continue;  // cut by a budget, beside one with rows that it left out
       if (budget_.exists()) {
         prepare_what_fits(configuration);
         continue;
