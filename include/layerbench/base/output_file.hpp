@@ -152,7 +152,8 @@ class output_file {
     if (old.find_first_not_of(" \t\r\n") == old.npos) return;  // also where there is no file
     const std::string kind = detail::content_kind(old);
     const std::string wanted = detail::content_kind(text);
-    const bool is_output = detail::is_named_as_output(path_) || same_line(old, text);
+    const bool is_output = detail::is_named_as_output(path_) || same_line(old, text) ||
+                           (!whole && !path_.has_extension());
     const bool alike = kind == wanted || (!whole && wanted == "JSON" && kind.starts_with(wanted));
     if (kind.empty() ? is_output : alike) return;
     throw usage_error(fmt::format(
