@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/base/stats.hpp>
 #include <layerbench/base/table.hpp>
 
 /// Where the labels of a chart go, so that they cover neither points nor each other.
@@ -72,7 +73,7 @@ struct label_size {
 
 [[nodiscard]] inline bool overlap(const box& a, const circle& b) {
   const point close = nearest(a, b.centre);
-  return std::hypot(close.x - b.centre.x, close.y - b.centre.y) < b.radius;
+  return stats::root_of_squares(close.x - b.centre.x, close.y - b.centre.y) < b.radius;
 }
 
 /// Whether any part of the line is in the box: its part between the box's sides is not empty
