@@ -78,10 +78,11 @@ def kind_of(text):
     key = found[1] if found else ''
     if key == 'context':
         return 'results'
-    if key in ('name', '$schema') and '"rules"' in begin:
-        return 'a fusion plan'
-    if key in ('name', '$schema') and '"layers"' in begin:
-        return 'a shape file'
+    if key in ('name', '$schema'):
+        if '"rules"' in begin:
+            return 'a fusion plan'
+        if '"layers"' in begin:
+            return 'a shape file'
     return f'JSON with "{key}"' if key else 'JSON'
 
 

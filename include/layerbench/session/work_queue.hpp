@@ -57,10 +57,6 @@ inline configuration_state& state_of(const result::configuration_name& name, wor
   return known != group->end() ? *known : group->emplace_back(configuration_state{name});
 }
 
-}  // namespace detail
-
-namespace detail {
-
 /// Seconds that a row takes, roughly: a fixed time, and one that its work takes on a few cores.
 [[nodiscard]] inline double effort_of(const row_state& row) {
   constexpr double least_seconds = 0.05;
