@@ -293,7 +293,7 @@ class OneMachine(ResultFiles):
                    "--benchmark_repetitions=1", "--benchmark_filter=relu", "--benchmark_out=m.json")
         file = json.loads((self.folder / "m.json").read_text(encoding="utf-8"))
         context = file["context"]
-        context["topology"] = re.sub(r"\([^)]*\)", "(1 TB)", context["topology"], count=1)
+        context["topology"] = re.sub(r" node(s?)( \([^)]*\))?", r" node\1 (1 TB)", context["topology"])
         context["kernel"] += "-updated"
         self.write("m.json", file)
         again = ("--model=lenet5", "--threads=1", "--max-time=0", "--benchmark_repetitions=1",

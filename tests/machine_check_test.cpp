@@ -325,6 +325,16 @@ TEST(Nodes, AreNotedWhereThreadsAreOnSeveral) {
   EXPECT_EQ(with(4, 9 * gibi, numa_policy::interleave).remedy, "a smaller --batch");
 }
 
+TEST(Nodes, HaveRoomWhereTheirSizesAreNotKnown) {
+  resource_request request{.threads = 4,
+                           .footprint = 5 * gibi,
+                           .machine = machine_of(8, 1, 2),
+                           .binding = {{{0}, {1}, {2}, {3}}, thread_order::close}};
+  EXPECT_EQ(check_nodes(request).how, verdict::note);
+  request.machine.memory = 64 * gibi;
+  EXPECT_EQ(check_nodes(request).how, verdict::ok);
+}
+
 TEST(Nodes, AreNotOfMemoryOfTheWholeMachine) {
   topology machine = machine_of(8, 1, 2);
   machine.nodes.push_back({2, 16 * gibi, machine.processors()});

@@ -246,6 +246,14 @@ TEST(Topology, HasTheNominalSizeOfMemory) {
   EXPECT_EQ(shown(0), "1 node (0 B)");
 }
 
+TEST(Topology, HasNoSizesOfNodesThatLackMemoryOfTheSystem) {
+  topology of = two_sockets();
+  of.memory = 503 * gib;
+  EXPECT_THAT(text(of), HasSubstr("2 nodes (256 GB), "));
+  of.memory = 1024 * gib;
+  EXPECT_THAT(text(of), HasSubstr("2 nodes, "));
+}
+
 TEST(Topology, IsGuessedAndNotedWhereHwlocSaysNothing) {
   const topology of = completed({}, {0, 1, 2, 3}, {32 * kib, mib, 16 * mib});
   EXPECT_THAT(of.note, AllOf(HasSubstr("hwloc"), HasSubstr("cores and caches")));

@@ -274,7 +274,7 @@ inline constexpr double little_load = 0.1;
   }
   const std::int64_t needed = of.needed_bytes();
   const std::int64_t there = node_bytes(of.numa, of.machine, threads);
-  if (needed > there) {
+  if (needed > there && knows_node_sizes(of.machine)) {
     result.how = verdict::note;
     result.what += fmt::format("; the largest case needs {}, these nodes have {}",
                                units::si(static_cast<double>(needed), "B"),

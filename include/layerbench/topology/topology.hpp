@@ -54,6 +54,7 @@ struct topology {
   std::vector<processor_list> packages = {};      ///< sockets
   std::optional<std::int64_t> memory_limit = {};  ///< bytes, of a control group
   std::string note = {};                          ///< what was guessed, and why; empty: nothing
+  std::int64_t memory = 0;                        ///< bytes that the system has; 0: unknown
 
   [[nodiscard]] processor_list processors() const {
     processor_list all;
@@ -110,6 +111,15 @@ struct topology {
       found.push_back(&one);
   }
   return found;
+}
+
+/// Whether the nodes have the memory of the system. Those of a virtual machine may lack what was
+/// plugged in since it started.
+[[nodiscard]] inline bool knows_node_sizes(const topology& of) {
+  constexpr double tolerance = 0.9;  // firmware and kernel keep a part
+  std::int64_t sum = 0;
+  for (const memory_node& node : of.nodes) sum += node.bytes;
+  return static_cast<double>(sum) >= tolerance * static_cast<double>(of.memory);
 }
 
 /// How many cores these processors belong to.
@@ -221,7 +231,8 @@ namespace detail {
     if (node.bandwidth) bandwidths.insert(*node.bandwidth);
   }
   if (!of.nodes.empty()) {
-    parts.push_back(detail::counted(of.nodes.size(), "node", true, memory));
+    parts.push_back(knows_node_sizes(of) ? detail::counted(of.nodes.size(), "node", true, memory)
+                                         : detail::counted(of.nodes.size(), "node"));
   }
   if (!bandwidths.empty()) {
     std::vector<std::string> texts;
