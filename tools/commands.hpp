@@ -16,6 +16,7 @@
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
+#include <layerbench/base/quiet.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
@@ -49,9 +50,6 @@ void add_table_options(CLI::App& command, std::size_t& top, Order& order) {
       ->type_name("KEY")
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
 }
-
-/// Prints to stderr what is no error; nothing with --quiet.
-void note(const std::string& text);
 
 /// Adds the common options to a subcommand with these formats; the first is the default. Every
 /// subcommand gets its own object, because CLI11 reads the environment for all subcommands.

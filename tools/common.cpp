@@ -112,10 +112,6 @@ std::shared_ptr<const common_options> add_common(CLI::App& command,
   return common;
 }
 
-void note(const std::string& text) {
-  if (!is_quiet()) print_message(text);
-}
-
 namespace {
 
 /// Prints text to stdout. Throws error.

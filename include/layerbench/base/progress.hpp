@@ -12,7 +12,6 @@
 #include <string_view>
 #include <utility>
 
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 #include <fmt/format.h>
@@ -20,6 +19,7 @@
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/base/terminal.hpp>
 
 namespace layerbench {
 
@@ -114,9 +114,8 @@ class progress {
   }
 
   [[nodiscard]] std::size_t columns() const {
-    winsize window{};
-    const bool known = ::ioctl(::fileno(out_), TIOCGWINSZ, &window) == 0 && window.ws_col > 0;
-    return known ? window.ws_col : 80;
+    const std::size_t known = window_columns(::fileno(out_));
+    return known > 0 ? known : 80;
   }
 
   static constexpr double seconds_between_lines = 10;

@@ -2,6 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <string>
+
+#include <layerbench/base/plain_text.hpp>
+
 namespace layerbench {
 
 namespace detail {
@@ -12,5 +16,10 @@ inline bool quiet = false;
 [[nodiscard]] inline bool is_quiet() { return detail::quiet; }
 /// Sets is_quiet(). Programs do so once, when they have read --quiet.
 inline void set_quiet(bool quiet) { detail::quiet = quiet; }
+
+/// Prints what is no error to stderr; nothing with --quiet.
+inline void note(const std::string& text) {
+  if (!is_quiet()) print_message(text);
+}
 
 }  // namespace layerbench

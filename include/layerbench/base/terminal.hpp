@@ -21,6 +21,12 @@
 /// Text in the width of a terminal.
 namespace layerbench {
 
+/// Columns that a terminal says it has; 0 where the file is none.
+[[nodiscard]] inline std::size_t window_columns(int file) {
+  winsize window{};
+  return ::ioctl(file, TIOCGWINSZ, &window) == 0 ? window.ws_col : 0;
+}
+
 /// Columns of the terminal that stdout is: COLUMNS if it is set, else what the terminal says.
 /// Nothing narrower than 60 columns is written. 0 where stdout is no terminal: text for a file or a
 /// pipe keeps its own width.
@@ -31,8 +37,7 @@ namespace layerbench {
   if (const char* text = std::getenv("COLUMNS")) {
     std::from_chars(text, text + std::string_view(text).size(), columns);
   }
-  winsize window{};
-  if (columns == 0 && ::ioctl(STDOUT_FILENO, TIOCGWINSZ, &window) == 0) columns = window.ws_col;
+  if (columns == 0) columns = window_columns(STDOUT_FILENO);
   return columns == 0 ? 0 : std::max(columns, least);
 }
 

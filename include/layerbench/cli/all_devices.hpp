@@ -28,7 +28,6 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/system.hpp>
-#include <layerbench/cli/messages.hpp>
 #include <layerbench/session/backends.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>

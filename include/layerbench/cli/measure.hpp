@@ -16,9 +16,9 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/plain_text.hpp>
+#include <layerbench/base/quiet.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/entry_point.hpp>
-#include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/result_sink.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/session/options.hpp>
@@ -147,7 +147,6 @@ namespace layerbench::run {
 inline exit_code measure_suite(const options& o, const program& what, const registry& known,
                                const suite& all, const std::vector<benchmark_row*>& selected,
                                const machine::resource_request& resources, const epilogue& after) {
-  using detail::note;
   using detail::printable;
   using detail::result_sink;
   machine_watch watch(resources);

@@ -8,16 +8,8 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/base/plain_text.hpp>
-#include <layerbench/base/quiet.hpp>
-
 /// What programs say on stderr.
 namespace layerbench::run::detail {
-
-/// Prints what is no error; nothing with --quiet.
-inline void note(const std::string& text) {
-  if (!is_quiet()) print_message(text);
-}
 
 /// `complaint`, which begins with the option at fault, about the variable that it came from.
 [[nodiscard]] inline std::string about_variable(

@@ -19,7 +19,7 @@
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/terminal.hpp>
 #include <layerbench/cli/console.hpp>
-#include <layerbench/cli/messages.hpp>
+#include <layerbench/base/quiet.hpp>
 #include <layerbench/cli/reporter.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/manifest_json.hpp>

@@ -17,12 +17,12 @@
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/processor_name.hpp>
+#include <layerbench/base/quiet.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/base/version.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/entry_point.hpp>
 #include <layerbench/cli/launcher.hpp>
-#include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/select.hpp>
 #include <layerbench/machine/core_latency.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
