@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <regex>
 #include <set>
 #include <sstream>
@@ -243,11 +244,13 @@ TEST(ProgressLine, CountsDownInWholeSeconds) {
 }
 
 /// What a run of `steps` steps, `pause` seconds apart, writes where there is no terminal.
-std::vector<std::string> progress_of(std::size_t steps, double pause) {
+std::vector<std::string> progress_of(std::size_t steps, double pause,
+                                     std::optional<double> limit = {}) {
   const std::unique_ptr<std::FILE, int (*)(std::FILE*)> file(std::tmpfile(), &std::fclose);
   double now = 100;
   {
     progress shown(steps, file.get(), [&] { return now; });
+    if (limit) shown.end_in(*limit);
     for (std::size_t i = 0; i < steps; ++i) {
       shown.step("conv");
       now += pause;
@@ -272,6 +275,14 @@ TEST(Progress, IsALineEveryTenSecondsWithoutATerminal) {
     EXPECT_THAT(line, Not(HasSubstr("\x1b")));
   }
   EXPECT_THAT(progress_of(3, 100), SizeIs(2)) << "one per step at most";
+}
+
+TEST(Progress, LeavesNoMoreTimeThanTheLimitOfTheRun) {
+  const std::vector<std::string> lines = progress_of(400, 0.125, 25);
+  ASSERT_THAT(lines, SizeIs(4));
+  EXPECT_THAT(lines[0], EndsWith("  15 s left"));
+  EXPECT_THAT(lines[2], EndsWith("<1 s left"));
+  EXPECT_EQ(progress_of(400, 0.125, 1000), progress_of(400, 0.125));
 }
 
 TEST(Progress, HasTheTimeLeftBesideWhatIsNoStep) {

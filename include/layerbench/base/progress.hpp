@@ -8,6 +8,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <functional>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -18,8 +19,8 @@
 
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
-#include <layerbench/base/units.hpp>
 #include <layerbench/base/terminal.hpp>
+#include <layerbench/base/units.hpp>
 
 namespace layerbench {
 
@@ -74,6 +75,9 @@ class progress {
     print_plain(out_, fmt::format("layerbench: {}\n", what));
   }
 
+  /// Says that the run ends in so many seconds, whatever is left then.
+  void end_in(double seconds) { end_ = now_() + seconds; }
+
   /// Removes the line so that other output can follow.
   void clear() {
     if (rewrites_ && last_ > 0) std::fputs("\r\x1b[K", out_);
@@ -86,7 +90,8 @@ class progress {
     const std::size_t finished = std::max<std::size_t>(done_, 1) - 1;
     if (finished <= std::max<std::size_t>(steps_ / 20, 3)) return -1;
     const auto steps_left = static_cast<double>(steps_ - std::min(finished, steps_));
-    return (time - first_) / static_cast<double>(finished) * steps_left;
+    const double needed = (time - first_) / static_cast<double>(finished) * steps_left;
+    return std::min(needed, std::max(0.0, end_ - time));
   }
 
   void show(std::string_view what) {
@@ -127,7 +132,8 @@ class progress {
   bool rewrites_;
   std::size_t done_ = 0;
   double first_ = 0;
-  double last_ = 0;  ///< when the latest line was written
+  double end_ = std::numeric_limits<double>::infinity();  ///< see end_in()
+  double last_ = 0;                                       ///< when the latest line was written
 };
 
 }  // namespace layerbench

@@ -28,6 +28,7 @@ class budget_watch {
 
   [[nodiscard]] bool exists() const { return criterion_.has_budget(); }
   [[nodiscard]] double elapsed() const { return now_() - started_; }
+  [[nodiscard]] double rest() const { return criterion_.limits().budget - elapsed(); }
   /// Does not count `seconds` that passed: they were those of another program.
   void leave_out(double seconds) { started_ += seconds; }
 

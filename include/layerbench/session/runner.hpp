@@ -525,6 +525,7 @@ class runner {
     const bool complete = run_passes(order, round);
     if (host_disturbed(before, read_processors_())) mark_disturbed(round);
     if (!complete) return false;
+    display_->end_in(budget_.rest());
     for (configuration_state& configuration : group) {
       time_layers(configuration);
       leave_out(configuration, /*prepared_ones=*/true);
