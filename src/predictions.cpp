@@ -17,6 +17,7 @@
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/base/plain_text.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/base/terminal.hpp>
 
 namespace layerbench::programs {
@@ -50,7 +51,8 @@ void print_predictions(const result::results& results, const run::options& o, bo
   }
   text += analysis::text(analysis::contentions(std::span(&results, 1)));
   if (has_chains) text += (in_full ? "\n" : "") + validation_text(results, o);
-  if (!in_full) text += fmt::format("\nlayer by layer: layerbench predict {}\n", o.out);
+  if (!in_full)
+    text += fmt::format("\nlayer by layer: {} predict {}\n", program_path("layerbench"), o.out);
   if (!machine_format) text = fitted(text, terminal_columns());
   print_plain(machine_format ? stderr : stdout, text);
 }

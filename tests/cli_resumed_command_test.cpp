@@ -1,10 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <filesystem>
 #include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 
+#include <layerbench/base/error.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/cli/option_values.hpp>
 #include <layerbench/cli/resumed_command.hpp>
 
@@ -63,6 +66,18 @@ TEST(ShapeFiles, AreFoundFromOtherFolders) {
                               {"--model=resnet50,absent/mine.json," + there + ",other.json"}};
   detail::find_shape_files(models, "/old/mine.json,/old/there.json");
   EXPECT_EQ(models.text(), "--model=resnet50,/old/mine.json," + there + ",other.json");
+}
+
+TEST(ProgramPath, IsThatOfAProgramBesideTheRunningOne) {
+  const testing::temporary_directory folder;
+  for (const char* name : {"bench", "tools"})
+    std::filesystem::create_directory(folder.path() / name);
+  const std::string tool = folder.write("tools/layerbench", "").string();
+  const std::string bench = folder.write("bench/bench_peak", "").string();
+  EXPECT_EQ(program_path("layerbench", bench), tool);
+  EXPECT_EQ(program_path("bench_peak", tool), bench);
+  EXPECT_EQ(program_path("bench_peak", folder.path() / "bench/bench_model"), bench);
+  EXPECT_EQ(program_path("bench_absent", tool), "bench_absent");
 }
 
 }  // namespace cli_resumed_command_test

@@ -95,7 +95,8 @@ std::string error_message(const CLI::App& app, const CLI::ParseError& e, int arg
   } else if (const auto variable = invalid_variable(app, what, argc, argv); !variable.empty()) {
     what = fmt::format("environment variable {}, for {}", variable, what);
   }
-  return fmt::format("{}\nTry: layerbench {}--help", what, at_root ? "" : command.get_name() + " ");
+  return fmt::format("{}\nTry: {} {}--help", what, argv[0],
+                     at_root ? "" : command.get_name() + " ");
 }
 
 }  // namespace layerbench::tool

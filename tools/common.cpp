@@ -17,6 +17,7 @@
 #include <layerbench/base/input_file.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/base/plain_text.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/base/terminal.hpp>
 #include <layerbench/model/find.hpp>
@@ -167,7 +168,7 @@ namespace {
 /// for.
 template <class Has>
 std::vector<result::results> read_files_with(const std::vector<std::string>& files, const Has& has,
-                                             const char* place, const char* otherwise) {
+                                             const char* place, const std::string& otherwise) {
   std::vector<result::results> read = read_files(files);
   for (const result::results& file : read) {
     if (!has(file)) throw bad_input(file.file, place, otherwise);
@@ -180,7 +181,8 @@ std::vector<result::results> read_files_with(const std::vector<std::string>& fil
 std::vector<result::results> read_peaks(const std::vector<std::string>& files) {
   const auto has = [](const result::results& file) { return !analysis::peaks_in({&file}).empty(); };
   return read_files_with(files, has, "/benchmarks",
-                         "has no peaks; measure them: bench_peak --benchmark_out=FILE");
+                         fmt::format("has no peaks; measure them: {} --benchmark_out=FILE",
+                                     program_path("bench_peak")));
 }
 
 std::vector<result::results> read_engine_overheads(const std::vector<std::string>& files) {

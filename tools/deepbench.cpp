@@ -10,6 +10,7 @@
 
 #include <layerbench/analysis/deepbench.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 
@@ -32,9 +33,9 @@ std::vector<model::graph> sweeps_of(const std::vector<result::results>& files,
     sweeps.push_back(model::load(model::find(name, shapes)));
     if (!is_sweep(sweeps.back())) {
       throw usage_error(
-          fmt::format("--model: '{}' is a model, not a sweep; 'layerbench list "
-                      "--sweeps' shows those that come with it",
-                      sweeps.back().name));
+          fmt::format("--model: '{}' is a model, not a sweep; '{} list --sweeps' shows those "
+                      "that come with it",
+                      sweeps.back().name, program_path("layerbench")));
     }
   }
   if (!wanted.empty()) return sweeps;

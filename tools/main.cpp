@@ -42,9 +42,9 @@ void add_help(CLI::App& app, int argc, char** argv) {
   CLI::App* command = app.add_subcommand("help", "Prints this text, or the help of a subcommand");
   const auto name = std::make_shared<std::string>();
   command->add_option("subcommand", *name, "Name of a subcommand");
-  command->callback([name] {
+  command->callback([name, argv] {
     throw layerbench::usage_error(
-        fmt::format("unknown subcommand '{}'\nTry: layerbench --help", *name));
+        fmt::format("unknown subcommand '{}'\nTry: {} --help", *name, argv[0]));
   });
   if (argc < 2 || argc > 3 || std::string_view(argv[1]) != "help") return;
   const auto is_asked = [&](const CLI::App* other) { return other->get_name() == argv[2]; };

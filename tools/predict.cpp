@@ -24,6 +24,7 @@
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/json.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
+#include <layerbench/base/program_path.hpp>
 
 #include "commands.hpp"
 #include "scaling.hpp"
@@ -248,9 +249,9 @@ CLI::Option* add_engine_overheads(CLI::App& command, std::vector<std::string>& f
 
 nothing_matched no_training(std::string_view option) {
   return nothing_matched(
-      fmt::format("{}: the results have no training; measure it: bench_model --phase=training "
+      fmt::format("{}: the results have no training; measure it: {} --phase=training "
                   "--benchmark_out=FILE",
-                  option));
+                  option, program_path("bench_model")));
 }
 
 void require_complete(const std::vector<analysis::prediction>& predictions, bool listed) {
@@ -282,7 +283,8 @@ void add_predict(CLI::App& app) {
       add_common(*command, {"text", "json", "csv", "bmf"});
   command->callback([common, options] {
     if (options->files.empty() && !options->scaling.throughput) {
-      throw usage_error("result files are required; try: layerbench predict --help");
+      throw usage_error(fmt::format("result files are required; try: {} predict --help",
+                                    program_path("layerbench")));
     }
     if (options->scaling.throughput && !options->peaks.empty()) {
       throw usage_error("--throughput has no timings to hold to --peaks");

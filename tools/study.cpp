@@ -19,7 +19,7 @@
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/analysis/study/text.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/system.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/model/find.hpp>
 
 #include "commands.hpp"
@@ -45,17 +45,10 @@ std::string folder_of(const study_options& chosen, const analysis::study& study)
   return chosen.folder.empty() ? study.name + "_results" : chosen.folder;
 }
 
-/// The path of bench_model: beside the tool as installed, as in the build, or on the PATH.
+/// The path of bench_model: beside the tool, or on the PATH.
 std::string find_bench_model() {
-  const std::string name = "bench_model";
-  if (const auto tool = machine::this_program()) {
-    const fs::path folder = tool->parent_path();
-    for (const fs::path& path : {folder / name, folder.parent_path() / "bench" / name}) {
-      if (fs::exists(path)) return find_program({{}, {path.string()}});
-    }
-  }
   try {
-    return find_program({{}, {name}});
+    return find_program({{}, {program_path("bench_model")}});
   } catch (const usage_error&) {
     throw usage_error("--run needs bench_model: build or install it, or add its folder to PATH");
   }
@@ -110,7 +103,8 @@ std::vector<std::string> commands(const std::vector<analysis::study_run>& runs,
                                   const std::string& folder, const common_options& common) {
   std::vector<std::string> lines;
   for (const analysis::study_run& run : runs) {
-    lines.push_back(fmt::format("bench_model {}", fmt::join(arguments(run, folder, common), " ")));
+    lines.push_back(fmt::format("{} {}", program_path("bench_model"),
+                                fmt::join(arguments(run, folder, common), " ")));
   }
   return lines;
 }

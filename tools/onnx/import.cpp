@@ -17,6 +17,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/plain_text.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/model/shape_file.hpp>
 
@@ -96,10 +97,11 @@ imported import_model(const std::string& file, const import_options& options, bo
   if (!is_quiet()) report(result, options.name);
   if (left_out(result.created) && !allow_partial) {
     if (is_quiet()) report_left_out(result.created);  // why it fails
-    throw error(fmt::format("{}: no shape file without these nodes; 'layerbench import onnx "
-                            "--allow-partial' writes one, marked as partial",
-                            file),
-                exit_code::incomplete);
+    throw error(
+        fmt::format("{}: no shape file without these nodes; '{} import onnx --allow-partial' "
+                    "writes one, marked as partial",
+                    file, program_path("layerbench")),
+        exit_code::incomplete);
   }
   if (result.created.layers.empty()) throw bad_input(file, "graph", "no node of it is a layer");
   return result;

@@ -547,7 +547,7 @@ inline void complete_options(options& o, const program& what, const registry& kn
   } catch (const CLI::ParseError& e) {
     throw usage_error(fmt::format(
         "{}\nTry {} --help.",
-        detail::about_variable(detail::parse_error_message(e, app), o.variables), what.name));
+        detail::about_variable(detail::parse_error_message(e, app), o.variables), argv[0]));
   }
   set_quiet(o.quiet);
   detail::complete_options(o, what, known);

@@ -13,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/base/similar_names.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/model/find.hpp>
@@ -99,9 +100,9 @@ LAYERBENCH_INLINE std::filesystem::path find(const std::string& name_or_path,
   const std::string hint =
       similar.empty() ? "" : fmt::format("; similar: {}", fmt::join(similar, " "));
   throw nothing_matched(
-      fmt::format("no model '{}' in {}{}; 'layerbench list' shows all {} (or give the path of a "
-                  "shape file)",
-                  name_or_path, shapes.string(), hint, models.size()));
+      fmt::format("no model '{}' in {}{}; '{} list' shows all {} (or give the path of a shape "
+                  "file)",
+                  name_or_path, shapes.string(), hint, program_path("layerbench"), models.size()));
 }
 
 LAYERBENCH_INLINE std::filesystem::path find_in(const std::filesystem::path& shapes,

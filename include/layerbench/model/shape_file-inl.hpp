@@ -17,6 +17,7 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/name.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/op/op.hpp>
@@ -303,9 +304,9 @@ LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_
     return load_text(json::read_text(path), path.string(), replaced, catalog);
   }
   if (importer_of_onnx() == nullptr) {
-    throw unavailable(fmt::format(
-        "{}: this program reads no ONNX; convert the model with 'layerbench import onnx'",
-        path.string()));
+    throw unavailable(
+        fmt::format("{}: this program reads no ONNX; convert the model with '{} import onnx'",
+                    path.string(), program_path("layerbench")));
   }
   return load_text(importer_of_onnx()(path), path.string(), replaced, catalog);
 }

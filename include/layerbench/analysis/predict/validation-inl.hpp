@@ -26,6 +26,7 @@
 #include <layerbench/analysis/scaling/overlap.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/base/stats.hpp>
 
 namespace layerbench::analysis {
@@ -260,8 +261,8 @@ LAYERBENCH_INLINE validation validate(std::span<const result::results> files,
                                       const options& chosen) {
   if (std::ranges::all_of(files, [](const auto& file) { return file.chains.empty(); })) {
     throw nothing_matched(
-        "no measured step to validate against: the files have no rows chain/...; measure with "
-        "bench_model --chain");
+        "no measured step to validate against: the files have no rows chain/...; measure with " +
+        program_path("bench_model") + " --chain");
   }
   detail::require_rounds(group_of(files));
   const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);

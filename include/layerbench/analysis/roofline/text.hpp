@@ -14,6 +14,7 @@
 #include <layerbench/analysis/predict/layer_table.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
 #include <layerbench/base/number_format.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 
@@ -94,9 +95,10 @@ namespace detail {
   if (p.layers.empty()) return "";
   if (!p.limits) {
     return fmt::format(
-        "no bottlenecks without the peaks of {} {} on {} thread{}: bench_peak "
+        "no bottlenecks without the peaks of {} {} on {} thread{}: {} "
         "--benchmark_out=p.json measures them, predict --peaks=p.json reads them\n",
-        p.configuration.backend, p.configuration.dtype, p.threads, p.threads == 1 ? "" : "s");
+        p.configuration.backend, p.configuration.dtype, p.threads, p.threads == 1 ? "" : "s",
+        program_path("bench_peak"));
   }
   return fmt::format("  by bottleneck: {}\n  peaks: {}; {} GB/s from memory\n",
                      shares_text(shares_by_bound(p)), detail::peaks_line(*p.limits),
