@@ -117,6 +117,11 @@ TEST(Validate, LeavesOutIncompleteCases) {
   results failed = file_of({12});
   failed.chains.at(0).error = "out of memory";
   EXPECT_THAT(validate(std::vector{failed}).left_out.at(0).reason, mentions("out of memory"));
+
+  failed.chains.at(0).error = std::string(result::left_out_begin) + "--budget=30 was spent";
+  const std::string reason = validate(std::vector{failed}).left_out.at(0).reason;
+  EXPECT_THAT(reason, mentions("--budget=30", "not measured", "--resume=r.json"));
+  EXPECT_EQ(reason.find("failed"), std::string::npos) << reason;
 }
 
 TEST(Validate, IgnoresTheOverheadOfAFramework) {

@@ -265,6 +265,7 @@ TEST(Budget, ThatIsTooSmallIsSaid) {
   EXPECT_EQ(done.exit_code, 4);
   EXPECT_THAT(done.err, HasSubstr("--budget=0.001"));
   EXPECT_THAT(done.out, HasSubstr("left out: --budget=0.001"));
+  EXPECT_THAT(done.out, Not(HasSubstr("ERROR")));
   texts large = quick;
   large.emplace_back("--budget=600");
   EXPECT_THAT(directory.bench("bench_softmax", large).err, Not(HasSubstr("--budget")));

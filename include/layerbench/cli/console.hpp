@@ -142,8 +142,10 @@ struct console_form {
   std::int64_t calls = 0;
   for (const result::measurement* round : row) {
     if (!round->error.empty()) {
-      return fmt::format("{} {}ERROR OCCURRED: '{}'{}\n", name, paint.error,
-                         without_controls(printable(round->error)), paint.off);
+      const std::string why = without_controls(printable(round->error));
+      return fmt::format("{} {}{}{}\n", name, paint.error,
+                         round->left_out() ? why : fmt::format("ERROR OCCURRED: '{}'", why),
+                         paint.off);
     }
     analysis::detail::add_round(*round, {0, std::ssize(of.rounds)}, of);
     medians.push_back(round->seconds);

@@ -228,7 +228,7 @@ class result_sink {
     for (const result::measurement& row : all_rows()) {
       if (row.error.empty()) continue;
       ++failed;
-      if (row.error.starts_with(left_out_begin)) {
+      if (row.left_out()) {
         left_out.push_back(row.name.text());
         continue;
       }

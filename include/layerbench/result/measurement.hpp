@@ -51,6 +51,9 @@ struct label {
 /// The counters of a row by their names.
 using counters = std::map<std::string, double, std::less<>>;
 
+/// How the error of a row begins for which a budget left no time; the budget follows.
+inline constexpr std::string_view left_out_begin = "left out: ";
+
 /// One round of one row; one call of a chain is one step.
 struct measurement {
   row_name name;
@@ -67,6 +70,8 @@ struct measurement {
     const auto mean = counters.find("mean_s");
     return mean == counters.end() ? seconds : mean->second;
   }
+  /// Whether a budget left no time for it, so that it did not fail.
+  [[nodiscard]] bool left_out() const { return error.starts_with(left_out_begin); }
   /// Whether something else used the processors meanwhile.
   [[nodiscard]] bool disturbed() const { return is_marked("disturbed"); }
   /// Whether a GPU's power limit held its clocks back meanwhile.

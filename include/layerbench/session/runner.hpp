@@ -381,7 +381,8 @@ class runner {
   }
 
   [[nodiscard]] std::string left_out_text() const {
-    return fmt::format("{}--budget={:g} was spent", left_out_begin, criterion_.limits().budget);
+    return fmt::format("{}--budget={:g} was spent", result::left_out_begin,
+                       criterion_.limits().budget);
   }
 
   /// Seconds that the missing rounds of a configuration take, by what was measured of it.

@@ -10,7 +10,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -35,9 +34,6 @@ struct stopping_limits {
   bool sum_rows = false;     ///< the sum of a configuration's rows must be precise, not each row
   bool single_call = false;  ///< each pass is one call, without a warm-up
 };
-
-/// How the reason begins why a row has no timing, where the budget left no time for it.
-inline constexpr std::string_view left_out_begin = "left out: ";
 
 /// Decides after each round what is done, and how much time a pass gets.
 class stopping_criterion {

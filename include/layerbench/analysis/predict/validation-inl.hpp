@@ -235,6 +235,16 @@ inline void validate_case(const result::configuration_name& configuration, const
     for (const result::results* file : files) all.left_out.back().files.push_back(file->file);
   };
   const std::optional<measured_step> step = measured_step_of(rows);
+  if (!step && rows.front()->left_out()) {
+    std::string reason =
+        "the step was not measured: " + rows.front()->error.substr(result::left_out_begin.size());
+    const auto file = std::ranges::find_if(files, [&](auto* one) { return has_chain(*one, rows); });
+    if (file != files.end() && !(*file)->file.empty()) {
+      reason +=
+          fmt::format("; measure it: {} --resume={}", program_path("bench_model"), (*file)->file);
+    }
+    return leave_out(reason);
+  }
   if (!step) return leave_out("the chain failed: " + rows.front()->error);
   if (planned == cases.end()) return leave_out("no manifest has the case");
   prediction predicted = predict_configuration(*planned, measured, files, chosen);
