@@ -70,6 +70,7 @@ class budget_run_test : public testing::work_queue_test {
   double clock_ = 1000;
   result::results results_;
   std::string shortfall_;
+  std::optional<double> rest_;                  ///< seconds that the rest takes
   std::map<std::string, std::string> endings_;  ///< by the batch of the case
 
   void add(std::int64_t batch, const std::string& layer, std::int64_t count = 1,
@@ -86,6 +87,7 @@ class budget_run_test : public testing::work_queue_test {
     const double begin = clock_;
     EXPECT_FALSE(all.run(results_, [] {}));
     shortfall_ = all.shortfall();
+    rest_ = all.rest_seconds();
     for (const auto& [configuration, ending] : all.endings()) {
       endings_[std::to_string(configuration.batch)] = ending;
     }
@@ -135,6 +137,18 @@ TEST_F(BudgetRun, LeavesOutTheLeastImportantRowsAndSaysSo) {
   EXPECT_THAT(left_out(), ElementsAre("seldom"));
   EXPECT_THAT(shortfall_, mentions("--budget=6.5", "1", "2"));
   EXPECT_THAT(endings_["1"], mentions("budget"));
+}
+
+TEST_F(BudgetRun, KnowsWhatAnotherStartTakesForTheRest) {
+  for (const char* layer : {"a", "b", "c", "d"}) add(1, layer);
+  constexpr std::int64_t rounds = 6;
+  run_for(12, rounds);
+  EXPECT_THAT(shortfall_, Not(IsEmpty()));
+  const double expected = rest_.value();
+  std::erase_if(results_.rows, [](const auto& row) { return !row.error.empty(); });
+  const double taken = run_for(std::numeric_limits<double>::infinity(), rounds);
+  EXPECT_GE(expected, taken);
+  EXPECT_LE(expected, 1.5 * taken);
 }
 
 TEST_F(BudgetRun, KeepsTheRowsThatPredictionsAddUpBeforeTheOthers) {

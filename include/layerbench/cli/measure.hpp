@@ -101,7 +101,7 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
   for (const auto& [configuration, ending] : measuring.endings()) {
     sink.set_ending(configuration, ending);
   }
-  sink.set_shortfall(measuring.shortfall());
+  sink.set_shortfall(measuring.shortfall(), measuring.rest_seconds());
   sink.finish(interrupted || lost);
   if (lost) throw device_lost(measuring.lost());
   return interrupted;

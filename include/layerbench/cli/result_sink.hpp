@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <cerrno>
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <map>
@@ -17,9 +19,10 @@
 
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/plain_text.hpp>
-#include <layerbench/base/terminal.hpp>
-#include <layerbench/cli/console.hpp>
 #include <layerbench/base/quiet.hpp>
+#include <layerbench/base/terminal.hpp>
+#include <layerbench/base/units.hpp>
+#include <layerbench/cli/console.hpp>
 #include <layerbench/cli/reporter.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/manifest_json.hpp>
@@ -170,15 +173,17 @@ class result_sink {
     }
     if (!file_->keeps_old()) return text + continuation();
     if (o_.out_format != "json" || o_.file_aggregates_only) return text;
-    return text + fmt::format("; continue with --resume={} --benchmark_out={}",
-                              file_->partial_path(), file_->path());
+    return text + fmt::format("; continue with {} --resume={} --benchmark_out={}",
+                              program_invocation_name, file_->partial_path(), file_->path());
   }
 
-  /// Says how to measure what a finished file lacks; empty where it cannot be resumed.
-  [[nodiscard]] std::string continuation() const {
+  /// Says how to measure what a finished file lacks, with `more` options; empty where it cannot be
+  /// resumed.
+  [[nodiscard]] std::string continuation(const std::string& more = {}) const {
     const bool resumable = file_ && o_.out_format == "json" && !o_.file_aggregates_only;
     if (!resumable || !failure_.empty()) return {};
-    return "; continue with --resume=" + file_->path();
+    return fmt::format("; continue with {} --resume={}{}", program_invocation_name, file_->path(),
+                       more);
   }
 
   /// Drops from the manifest the configurations that this run cannot predict: those that it was not
@@ -215,8 +220,11 @@ class result_sink {
     return cut;
   }
 
-  /// Notes what a budget was too short for, in words.
-  void set_shortfall(const std::string& text) { shortfall_ = text; }
+  /// Notes what a budget was too short for, in words, and the seconds that this takes, if known.
+  void set_shortfall(const std::string& text, std::optional<double> rest) {
+    shortfall_ = text;
+    rest_ = rest;
+  }
 
   /// Reports on stderr the rows that failed, each reason once, and what a budget left out; returns
   /// their number.
@@ -384,7 +392,11 @@ class result_sink {
     if (rows.size() > most_named) {
       print_message(fmt::format("left out: {} more", rows.size() - most_named));
     }
-    if (!shortfall_.empty()) print_message(shortfall_ + continuation());
+    if (shortfall_.empty()) return;
+    if (!rest_) return print_message(shortfall_ + continuation());
+    const double enough = 10 * std::ceil(1.5 * *rest_ / 10);  // the estimate is rough
+    print_message(fmt::format("{}; the rest takes about {}{}", shortfall_, units::duration(*rest_),
+                              continuation(fmt::format(" --budget={}", enough))));
   }
 
   /// A failure is reported when the program ends.
@@ -420,8 +432,9 @@ class result_sink {
   std::optional<double> slow_share_;
   std::optional<double> core_latency_;  ///< the longest so far
   std::optional<result_file> file_;
-  std::string shortfall_;  ///< see set_shortfall()
-  bool unsaved_ = false;   ///< a checkpoint failed, and the user was told
+  std::string shortfall_;  ///< this and the next: see set_shortfall()
+  std::optional<double> rest_;
+  bool unsaved_ = false;  ///< a checkpoint failed, and the user was told
   std::string failure_;
 };
 

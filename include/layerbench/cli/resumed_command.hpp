@@ -93,7 +93,7 @@ inline constexpr const char* what_is_measured = "What is measured";
 
 /// Whether a recorded option says nothing of a run that is resumed.
 [[nodiscard]] inline bool is_of_that_run(std::string_view name) {
-  return name == "--resume" || name == "--benchmark_out" || name == "--turns";
+  return name == "--resume" || name == "--benchmark_out" || name == "--turns" || name == "--budget";
 }
 
 /// Replaces paths of models that are not there by the absolute ones in `shape_files`, which commas

@@ -69,6 +69,7 @@ class runner {
       for (configuration_state& configuration : group) criterion_.mark_done(configuration);
     }
     display_ = std::make_unique<progress>(criterion_.passes_left(queue_));
+    rest_seconds_ = budget_.elapsed();  // another start plans, too
     try {
       refuse_too_large();
       for (configuration_group& group : queue_) {
@@ -102,8 +103,11 @@ class runner {
       text += fmt::format("{}{} case{} fewer rounds than {}", left_out_ > 0 ? ", " : "", cut_,
                           cut_ == 1 ? " has" : "s have", criterion_.limits().min_rounds);
     }
-    if (!is_estimated_) return text;
-    return text + fmt::format("; all of it takes about {}", units::duration(whole_seconds_));
+    return text;
+  }
+  /// Seconds that another start takes for this; nothing while no similar row has told.
+  [[nodiscard]] std::optional<double> rest_seconds() const {
+    return is_estimated_ ? std::optional(rest_seconds_) : std::nullopt;
   }
 
   /// Why each configuration ended, in words.
@@ -356,14 +360,14 @@ class runner {
   void report_left_out() {
     if (!budget_.exists() || interrupt_guard::interrupted() || !lost_.empty()) return;
     const std::int64_t least = criterion_.limits().min_rounds;
-    double missing = 0;  // seconds
     for (configuration_group& group : queue_) {
       for (configuration_state& configuration : group) {
         const auto lacks = [&](const row_state& row) {
           return row.timed() && std::ssize(row.rounds) < least;
         };
         if (std::ranges::any_of(configuration.rows, lacks)) ++cut_;
-        missing += missing_seconds(configuration);
+        const double missing = missing_seconds(configuration);
+        if (missing > 0) rest_seconds_ += configuration.prepared + missing;
         for (const row_state& row : configuration.rows) {
           if (!row.left_out) continue;
           results_->rows.push_back(failed_row(*row.benchmark, left_out_text()));
@@ -377,7 +381,6 @@ class runner {
         ++left_out_;
       }
     }
-    whole_seconds_ = budget_.elapsed() + missing;
   }
 
   [[nodiscard]] std::string left_out_text() const {
@@ -389,10 +392,13 @@ class runner {
   [[nodiscard]] double missing_seconds(const configuration_state& configuration) const {
     const std::int64_t least = criterion_.limits().min_rounds;
     double sum = 0;
+    double passes = 0;  // a round of the rows that were prepared
+    for (const row_state& row : configuration.rows) passes += row.pass_seconds;
+    const double share = passes > 0 ? passes / (passes + configuration.prepared) : 0.5;
     for (const row_state& row : configuration.rows) {
       if (!row.timed() && !row.left_out) continue;
       const double unprepared = row.pass_seconds > 0 ? 0 : budget_.expected_seconds(row);
-      const double pass = std::max(row.pass_seconds, unprepared / 2);
+      const double pass = std::max(row.pass_seconds, share * unprepared);
       const std::int64_t rounds = std::max<std::int64_t>(0, least - std::ssize(row.rounds));
       sum += unprepared + static_cast<double>(rounds) * pass;
     }
@@ -522,11 +528,11 @@ class runner {
     const double turn = now_();
     (*before_round_)();
     budget_.leave_out(now_() - turn);
+    display_->end_in(budget_.rest());
     const auto before = read_processors_();
     const bool complete = run_passes(order, round);
     if (host_disturbed(before, read_processors_())) mark_disturbed(round);
     if (!complete) return false;
-    display_->end_in(budget_.rest());
     for (configuration_state& configuration : group) {
       time_layers(configuration);
       leave_out(configuration, /*prepared_ones=*/true);
@@ -714,8 +720,8 @@ class runner {
   std::int64_t next_round_ = 0;
   std::int64_t left_out_ = 0;  ///< rows and chains; this and the next two: see shortfall()
   std::int64_t cut_ = 0;       ///< configurations with fewer rounds than the least number
-  double whole_seconds_ = 0;   ///< that all of it takes
-  bool is_estimated_ = true;   ///< the time that all of it takes, by similar rows
+  double rest_seconds_ = 0;    ///< this and the next: see rest_seconds()
+  bool is_estimated_ = true;
   /// When the latest one ended. The first follows the first pass: a run may end at any time.
   double checkpoint_time_ = -std::numeric_limits<double>::infinity();
   double checkpoint_seconds_ = 0;  ///< how long it took
