@@ -68,6 +68,21 @@ TEST(ShapeFiles, AreFoundFromOtherFolders) {
   EXPECT_EQ(models.text(), "--model=resnet50,/old/mine.json," + there + ",other.json");
 }
 
+TEST(RecordedWords, AreOfTheSameProgramWhateverItsFileIsCalled) {
+  const testing::temporary_directory folder;
+  const std::string file =
+      folder
+          .write("r.json", R"({"context": {"command": "./fast --model=a --budget=30 --seed=3",
+                               "layerbench_program": "bench_model"}, "benchmarks": []})")
+          .string();
+  const CLI::App app;
+  program what{.name = "bench_model", .purpose = "", .ops = {}};
+  EXPECT_THAT(detail::recorded_words(file, {}, what, app), ElementsAre("--model=a", "--seed=3"))
+      << "a budget is the limit of one start";
+  what.name = "bench_conv";
+  EXPECT_THROW(static_cast<void>(detail::recorded_words(file, {}, what, app)), usage_error);
+}
+
 TEST(ProgramPath, IsThatOfAProgramBesideTheRunningOne) {
   const testing::temporary_directory folder;
   for (const char* name : {"bench", "tools"})

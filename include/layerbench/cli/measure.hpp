@@ -154,6 +154,7 @@ inline exit_code measure_suite(const options& o, const program& what, const regi
   std::set<std::string> used;
   for (const benchmark_row* item : selected) used.insert(item->name().configuration.backend);
   description facts = describe_run(o, known, used);
+  facts["layerbench_program"] = what.name;
   facts.insert(all.between_ranks.begin(), all.between_ranks.end());
   if (all.clocks.state != "burst") facts["clocks"] = all.clocks.state;
   for (const auto& [name, value] : facts) results.context[name] = printable(value);

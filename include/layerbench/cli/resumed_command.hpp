@@ -130,7 +130,9 @@ inline void find_shape_files(given_option& models, const std::string& shape_file
                                 what.name, file));
   }
   std::vector<std::string> words = shell_words(*command);
-  const std::string program = std::filesystem::path(words.empty() ? "" : words[0]).filename();
+  const std::string program =  // older files have its file name alone
+      before.context_value("layerbench_program")
+          .value_or(std::filesystem::path(words.empty() ? "" : words[0]).filename());
   if (program != what.name) {
     throw usage_error(fmt::format("--resume={}: {} measured it, not {}", file, program, what.name));
   }

@@ -114,7 +114,8 @@ namespace detail {
   if (field == "caches" || field == "load_avg") return "a list";
   if (field == "cpu_scaling_enabled" || field == "aslr_enabled") return "true or false";
   constexpr std::string_view texts =
-      " layerbench_version layerbench_commit dry_run command shape_files load_at_start "
+      " layerbench_version layerbench_commit layerbench_program dry_run command shape_files "
+      "load_at_start "
       "machine_check "
       "topology places numa "
       "workspace_limit clocks speed turns plans interrupted stopped device kernel l1d_bytes "
@@ -203,8 +204,8 @@ namespace detail {
   static const std::set<std::string, std::less<>> fields{
       "date", "executable", "load_avg", "mhz_per_cpu", "command", "shape_files", "load_at_start",
       "machine_check", "interrupted", "stopped", "turns", "cpu_scaling_enabled",
-      "library_build_type", "layerbench_commit", "gpu_uuid", "CUDA_VISIBLE_DEVICES",
-      "OMP_NUM_THREADS",
+      "library_build_type", "layerbench_commit", "layerbench_program", "gpu_uuid",
+      "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS",
       // Of Google Benchmark, which may be another one: 1.9 has these, 1.7 has not.
       "aslr_enabled", "json_schema_version", "library_version"};
   return fields.contains(field) || field.ends_with("_waiting");
