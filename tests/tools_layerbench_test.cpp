@@ -322,6 +322,15 @@ TEST(Predict, ExitsIncompleteAndNamesTheLayers) {
   EXPECT_EQ(tool({"predict", golden, "--allow-partial"}).exit_code, 0);
 }
 
+TEST(Predict, NamesTheCommandThatMeasuresMissingLayers) {
+  json::value file = json::value::parse(json::read_text(golden));
+  file["context"]["layerbench_program"] = "bench_model";
+  const testing::temporary_directory scratch;
+  const std::string path = scratch.write("r.json", file.dump()).string();
+  EXPECT_THAT(tool({"predict", path}).err, HasSubstr("bench/bench_model --resume=" + path));
+  EXPECT_THAT(tool({"predict", golden}).err, Not(HasSubstr("--resume")));
+}
+
 TEST(Predict, AcceptsModelsBeforeOrAfterTheFiles) {
   EXPECT_EQ(tool({"predict", "--model", "small", golden}).exit_code, 0);
   EXPECT_EQ(tool({"predict", "--model", "small", "--model", "tiny", golden}).exit_code, 4);

@@ -79,9 +79,10 @@ CLI::Option* add_engine_overheads(CLI::App& command, std::vector<std::string>& f
 /// What is thrown, on behalf of `option`, where no result is of a training.
 nothing_matched no_training(std::string_view option);
 
-/// Throws error, naming the cases, if a prediction lacks layers; also the layers, unless the output
-/// `listed` them.
-void require_complete(const std::vector<analysis::prediction>& predictions, bool listed = false);
+/// Throws error, naming the cases, if a prediction from `files` lacks layers; also the layers,
+/// unless the output `listed` them.
+void require_complete(const std::vector<analysis::prediction>& predictions,
+                      const std::vector<result::results>& files, bool listed = false);
 
 /// Throws error, with the reasons, if a case could not be validated.
 void require_complete(const analysis::validation& all);

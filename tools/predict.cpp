@@ -254,7 +254,8 @@ nothing_matched no_training(std::string_view option) {
                   option, program_path("bench_model")));
 }
 
-void require_complete(const std::vector<analysis::prediction>& predictions, bool listed) {
+void require_complete(const std::vector<analysis::prediction>& predictions,
+                      const std::vector<result::results>& files, bool listed) {
   std::string missing;
   for (const analysis::prediction& prediction : predictions) {
     if (prediction.missing.empty()) continue;
@@ -262,8 +263,15 @@ void require_complete(const std::vector<analysis::prediction>& predictions, bool
     if (!listed) missing += fmt::format(": {}", fmt::join(prediction.missing, " "));
   }
   if (missing.empty()) return;
+  const std::string program = "bench_model";
+  const bool resumable =
+      files.size() == 1 && files[0].context_value("layerbench_program") == program;
   throw error(
-      "layers without a timing; measure them, or add up the others with --allow-partial:" + missing,
+      fmt::format(
+          "layers without a timing; measure them{}, or add up the others with "
+          "--allow-partial:{}",
+          resumable ? fmt::format(" ({} --resume={})", program_path(program), files[0].file) : "",
+          missing),
       exit_code::incomplete);
 }
 
@@ -323,7 +331,9 @@ void add_predict(CLI::App& app) {
     write(*common,
           render(predictions, analysis::contentions(files, options->predict), run, mix,
                  analysis::notes_of(analysis::group_of(files)), options->layers, common->format));
-    if (!options->predict.allow_partial) require_complete(predictions, common->format == "text");
+    if (!options->predict.allow_partial) {
+      require_complete(predictions, files, common->format == "text");
+    }
   });
 }
 

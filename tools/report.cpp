@@ -38,7 +38,7 @@ void add_report(CLI::App& app) {
                                                          : common->output.ends_with(".md");
     write(*common, markdown ? report::markdown(all) : report::page(all));
     if (options->predict.allow_partial) return;
-    require_complete(all.predictions);
+    require_complete(all.predictions, files);
     require_complete(all.validation);
   });
 }

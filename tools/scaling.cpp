@@ -217,12 +217,13 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
   const analysis::scaling_options how{device_counts(given.devices), network_of(given, common),
                                       given.contention,
                                       from_name<analysis::scaling>(given.scaling).value()};
+  std::vector<result::results> results;
   std::vector<analysis::prediction> single;
   std::vector<analysis::data_parallel> all;
   if (given.throughput) {
     all.push_back(of_throughput(given, chosen, how));
   } else {
-    const std::vector<result::results> results = read_files(files);
+    results = read_files(files);
     const auto trains = [](const result::measurement& row) {
       return row.name.configuration.phase() == "training";
     };
@@ -240,7 +241,7 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
   }
   if (!given.trace.empty()) write_trace(given.trace, common.rule(), all);
   write(common, render(all, common.format));
-  require_complete(single);
+  require_complete(single, results);
 }
 
 }  // namespace layerbench::tool
