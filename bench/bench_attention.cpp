@@ -6,5 +6,6 @@ int main(int argc, char** argv) {
   return layerbench::programs::run_suite(argc, argv,
                                          {.name = "bench_attention",
                                           .purpose = "Times the attention of deep-learning models.",
-                                          .ops = {"attention"}});
+                                          .ops = {"attention"},
+                                          .models = {"bert_base", "gpt2"}});
 }

@@ -7,5 +7,6 @@ int main(int argc, char** argv) {
       argc, argv,
       {.name = "bench_rnn",
        .purpose = "Times the recurrent layers of deep-learning models.",
-       .ops = {"rnn"}});
+       .ops = {"rnn"},
+       .models = {"lstm_ptb_elshawi", "gru_imdb_ilkarman"}});
 }

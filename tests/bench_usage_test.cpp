@@ -284,6 +284,14 @@ TEST(Reference, IsUsedAndSaidWhenThereIsNothingElse) {
   EXPECT_THAT(named.out, HasSubstr("softmax/fwd/reference/f32/tiny/prob/"));
 }
 
+TEST(Programs, HaveModelsOfTheirOwnByDefault) {
+  for (const std::string program : {"bench_rnn", "bench_attention"}) {
+    const testing::outcome done = testing::bench(program, {"--list"});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    EXPECT_THAT(done.out, HasSubstr(program.substr(program.find('_') + 1) + "/fwd/"));
+  }
+}
+
 TEST(Programs, ExitAsUnmatchedWhenNoModelHasTheirLayers) {
   const testing::tiny_directory directory;
   const testing::outcome done = directory.bench("bench_batchnorm", {});

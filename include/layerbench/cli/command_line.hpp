@@ -508,6 +508,7 @@ inline void complete_options(options& o, const program& what, const registry& kn
   CLI::App app(what.purpose, what.name);
   app.set_version_flag("--version", std::string(what.name) + " " + version_text());
   app.formatter(std::make_shared<help::formatter>());
+  if (!what.models.empty()) o.models = what.models;
   if (what.collective) o.models.emplace_back(model::sweep_model);
   detail::add_model_options(app, o);
   detail::add_condition_options(app, o);
