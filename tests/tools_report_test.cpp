@@ -51,7 +51,10 @@ TEST(Report, IsMarkdownByOptionOrFileName) {
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.out, AllOf(StartsWith("## layerbench\n\n| "), mentions("small")));
   const std::string path = (scratch.path() / "r.md").string();
-  EXPECT_EQ(with({"-o", path}).exit_code, 0);
+  const testing::outcome written = with({"-o", path});
+  EXPECT_EQ(written.exit_code, 0);
+  EXPECT_THAT(written.err, HasSubstr(path));
+  EXPECT_EQ(with({"-o", path, "--quiet"}).err, "");
   EXPECT_EQ(json::read_text(path), done.out);
   EXPECT_EQ(with({"-o", path, "--format", "html"}).exit_code, 0);
   EXPECT_THAT(json::read_text(path), StartsWith("<!DOCTYPE html>"));
