@@ -212,7 +212,7 @@ std::string render_fusions(const std::string& shapes, const std::string& format)
 }  // namespace
 
 void add_list(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("list", "Lists the models there are shape files of");
+  CLI::App* command = app.add_subcommand("list", "Lists the models that can be measured");
   const std::shared_ptr<const common_options> common = add_common(*command);
   const auto wanted = std::make_shared<selection>();
   const auto add_filter = [&](const char* name, texts& values, const char* help) {

@@ -21,7 +21,7 @@ struct report_options {
 
 void add_report(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "report", "Says all of result files on one page: predictions, layers, validation, history");
+      "report", "Shows result files on one page: predictions, layers, validation, history");
   const auto options = std::make_shared<report_options>();
   command->add_option("results", options->files, "Result files of the benchmark programs")
       ->required();
