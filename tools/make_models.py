@@ -967,8 +967,6 @@ def resnet():
                                     (152, 'cnn_benchmarks dawnbench', 'resnet152_v1.5')):
         small = depth < 50
         title = f'ResNet-{depth}' + ('' if small else ' v1.5') + ', 224x224'
-        if depth in (18, 50):
-            title += ', inference layers'
         stride = '' if small else 'with the stride in the 3x3 of a down-sampling block '
         yield imagenet_resnet(Network(
             f'resnet{depth}', title,
