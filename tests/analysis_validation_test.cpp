@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
 
 #include "support/mentions.hpp"
 #include "support/timings.hpp"
