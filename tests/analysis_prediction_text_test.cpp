@@ -66,6 +66,15 @@ TEST(PredictionText, ListsTheHeaviestLayersFirstAndSumsUpTheOthers) {
   EXPECT_THAT(text(std::vector{p}, 0), Not(HasSubstr("| conv1")));
 }
 
+TEST(PredictionText, DefinesTheColumnsOfLayersOnce) {
+  const std::string all = text(golden(), 2);
+  const std::size_t at = all.find("under the first one's name");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_LT(all.find("no padding: "), all.find("| layer"));
+  EXPECT_EQ(all.find("under the first one's name", at + 1), std::string::npos);
+  EXPECT_THAT(text(golden(), 0), Not(HasSubstr("no padding")));
+}
+
 TEST(PredictionText, ListsLayersInTheOrderThatWasAskedFor) {
   const prediction p = golden().at(0);
   const auto names = [&](layer_order by) {

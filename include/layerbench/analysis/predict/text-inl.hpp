@@ -295,11 +295,14 @@ LAYERBENCH_INLINE std::string cases_text(std::span<const prediction> predictions
 LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions, std::size_t most_layers,
                                    layer_order by) {
   std::string out;
+  std::string legend =
+      "count: calls per step; equal layers are timed once, under the first one's name\n"
+      "no padding: products with the zeros of a padding are not counted\n";
   std::set<std::string> unknown_limits;  // mostly the same of all cases
   for (const prediction& p : predictions) {
     out += headline(p) + '\n' + remarks(p);
     if (!p.layers.empty() && most_layers > 0) {
-      out += '\n' + text(heaviest_layers(p, most_layers, by));
+      out += '\n' + std::exchange(legend, "") + text(heaviest_layers(p, most_layers, by));
       if (p.limits) out += '\n' + text(worth_optimising_table(p, most_layers));
     }
     out += '\n';
