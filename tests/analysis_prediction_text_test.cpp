@@ -66,6 +66,15 @@ TEST(PredictionText, ListsTheHeaviestLayersFirstAndSumsUpTheOthers) {
   EXPECT_THAT(text(std::vector{p}, 0), Not(HasSubstr("| conv1")));
 }
 
+TEST(PredictionText, DefinesTheColumnsOfLayersOnce) {
+  const std::string all = text(golden(), 2);
+  const std::size_t at = all.find("under the first one's name");
+  ASSERT_NE(at, std::string::npos);
+  EXPECT_LT(all.find("no padding: "), all.find("| layer"));
+  EXPECT_EQ(all.find("under the first one's name", at + 1), std::string::npos);
+  EXPECT_THAT(text(golden(), 0), Not(HasSubstr("no padding")));
+}
+
 TEST(PredictionText, ListsLayersInTheOrderThatWasAskedFor) {
   const prediction p = golden().at(0);
   const auto names = [&](layer_order by) {
@@ -143,13 +152,34 @@ TEST(PredictionText, HasNoMoreDigitsThanAreKnown) {
   p.step->sampling_low = 0.9 * seconds;
   p.step->sampling_high = 1.3 * seconds;
   const std::string four = format::milliseconds(seconds);
+  p.hot_sum_seconds = 1.234e-3;
+  p.cache = "model";
   const std::string two = format::milliseconds(seconds, 2);
   p.disturbed = 0.5;
   EXPECT_THAT(remarks(p), mentions(four));
   EXPECT_EQ(summary({&p, 1}).rows.at(0).at(7), four);
   p.disturbed = 0.51;
-  EXPECT_THAT(remarks(p), AllOf(mentions(two), Not(mentions(four))));
+  EXPECT_THAT(remarks(p), AllOf(mentions(two, "~670", "~1.2", "~60 %"), Not(mentions(four)),
+                                Not(HasSubstr("1.234"))));
+  EXPECT_THAT(cases_text({&p, 1}), mentions("~670", two, "2.7 to 3.9", "\n~:"));
   EXPECT_EQ(summary({&p, 1}).rows.at(0).at(7), two);
+  p.step->seconds = 3.449e-3;
+  EXPECT_THAT(remarks(p), mentions("~590 images/s", "~3.4 ms")) << "580 contradicts 2 / 3.4 ms";
+}
+
+TEST(PredictionText, HasNoIntervalWhereNothingBoundsTheError) {
+  prediction p = golden().at(0);
+  p.disturbed = 1;
+  p.rounds = 1;
+  p.step->sampling_low = p.step->sampling_high = p.step->seconds;
+  p.step->kind = interval_method::none;
+  EXPECT_THAT(remarks(p), mentions("no interval", "few rounds", "~3.0 ms"));
+  EXPECT_THAT(cases_text({&p, 1}), mentions("~3.0", "none", "disturbed, few rounds"));
+  const json::value written = to_json({&p, 1}).at("predictions").at(0);
+  for (const char* item : {"seconds_low", "seconds_high", "sampling_low", "sampling_high"}) {
+    EXPECT_TRUE(written.at(item).is_null()) << item;
+  }
+  EXPECT_EQ(written.at("interval"), "none");
 }
 
 TEST(PredictionText, NamesMissingLayersAndHasNoThroughput) {

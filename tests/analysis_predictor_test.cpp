@@ -197,6 +197,20 @@ TEST(Predict, LeavesOutDisturbedRoundsWhereThreeOthersAreLeft) {
   EXPECT_DOUBLE_EQ(both.disturbed, 3 / 7.);
 }
 
+TEST(Predict, HasNoIntervalOfFewRoundsWhereMostWereDisturbed) {
+  for (const std::size_t count : {1U, 4U, 5U}) {
+    results file = file_of_a_and_b(std::vector<double>(count, 1), std::vector<double>(count, 10));
+    for (auto* step : {&file.manifest[net]}) {
+      for (result::planned& layer : *step) layer.state = "cold";
+    }
+    file.rows = testing::in_state(file.rows, "cold");
+    EXPECT_TRUE(only({file}).step->interval()) << "the usual error of the method";
+    for (measurement& row : file.rows) row.counters["disturbed"] = 1;
+    EXPECT_EQ(only({file}).step->interval().has_value(), count == 5) << count;
+    EXPECT_EQ(only({file}).few_rounds(), count < 5) << count;
+  }
+}
+
 TEST(Predict, HasTheRangeOfAllRoundsWhereMostWereDisturbed) {
   results file = file_of_a_and_b({1, 1, 1, 4, 5, 6, 7}, std::vector<double>(7, 10));
   const auto disturb = [&](std::int64_t from) {

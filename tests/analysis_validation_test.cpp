@@ -62,8 +62,8 @@ TEST(Validate, ComparesWithTheMedianOfAFewRounds) {
   EXPECT_EQ(v.measured.rounds, 3);
   EXPECT_DOUBLE_EQ(v.error(), -0.2);
   EXPECT_DOUBLE_EQ(v.naive_error().value(), -0.2);
-  EXPECT_FALSE(v.interval_contains_measured());
-  EXPECT_TRUE(only_case({file_of({12.5})}).interval_contains_measured());
+  EXPECT_EQ(v.interval_contains_measured(), false);
+  EXPECT_EQ(only_case({file_of({12.5})}).interval_contains_measured(), true);
 }
 
 TEST(Validate, ComparesWithTheMeanOfManyRoundsAndHasItsInterval) {
@@ -198,6 +198,28 @@ TEST(Validate, HasTheRangeOfAllRoundsWhereMostWereDisturbed) {
   EXPECT_EQ(v.measured.low, 12);
   EXPECT_EQ(v.measured.high, 31);
   EXPECT_EQ(v.measured.digits(), 2);
+}
+
+TEST(Validate, HasNoIntervalOfFewRoundsWhereMostWereDisturbed) {
+  results file = file_of({12, 14, 16});
+  EXPECT_TRUE(only_case({file}).measured.interval());
+  for (measurement& row : file.chains) row.counters["disturbed"] = 1;
+  EXPECT_FALSE(only_case({file}).measured.interval());
+  EXPECT_EQ(only_case({file}).measured.digits(), 2);
+}
+
+TEST(Validate, JudgesNoCaseWithoutAnIntervalOrWithAWideOne) {
+  const auto judged = [](const std::vector<double>& b) {
+    results file = file_of_a_and_b(std::vector<double>(b.size(), 1), b);
+    file.chains = chain(net, {12});
+    const validation all = validate({&file, 1});
+    EXPECT_EQ(all.interval_coverage().has_value(),
+              all.cases.at(0).interval_contains_measured().has_value());
+    return all.interval_coverage().has_value();
+  };
+  EXPECT_FALSE(judged({10})) << "one hot round";
+  EXPECT_TRUE(judged({8, 10, 18})) << "from 10 to 20";
+  EXPECT_FALSE(judged({8, 10, 18.1}));
 }
 
 TEST(Validate, WidensIntervalsOfQuietRoundsWhereMostWereDisturbed) {

@@ -125,6 +125,37 @@ TEST(ValidationText, HasATableAndALineForEachMethod) {
   EXPECT_THAT(text(golden()), HasSubstr("loop")) << "what a naive sum is";
 }
 
+TEST(ValidationText, RoundsErrorsLikeTheirTimes) {
+  validation all = golden();
+  all.cases.resize(1);
+  validated& tiny = all.cases[0];
+  EXPECT_THAT(text(all), Not(HasSubstr("~")));
+  tiny.measured.disturbed = 1;
+  tiny.measured.low = 2.5e-3;
+  tiny.measured.high = 3.9e-3;
+  EXPECT_THAT(text(all), mentions(" 3.100 ", " ~3.1 ", " ~+0 % ", " ~-20 % ", "~:"));
+  tiny.measured.seconds = 2.26e-3;
+  EXPECT_THAT(text(all), mentions(" 3.100 ", " ~2.3 ", " ~+30 % "))
+      << "+37 % contradicts 3.1 / 2.3";
+}
+
+TEST(ValidationText, SaysWhichCasesAreNotJudged) {
+  validation all = golden();
+  all.cases.resize(1);
+  validated& tiny = all.cases[0];
+  EXPECT_THAT(text(all), Not(HasSubstr("too wide")));
+  tiny.predicted.step->sampling_high = 10e-3;
+  EXPECT_THAT(text(all), AllOf(mentions("too wide", "1 case"), Not(HasSubstr("1 of 1"))));
+  EXPECT_TRUE(to_json(all).at("cases").at(0).at("covered").is_null());
+  tiny.predicted.step->protocol_half_width = {};
+  tiny.predicted.step->sampling_low = tiny.predicted.step->sampling_high = 3.1e-3;
+  tiny.predicted.step->kind = interval_method::none;
+  tiny.predicted.rounds = 1;
+  EXPECT_THAT(text(all), AllOf(mentions(" none ", "few rounds"), Not(HasSubstr("1 of 1"))));
+  EXPECT_TRUE(to_json(all).at("cases").at(0).at("predicted_low").is_null());
+  EXPECT_TRUE(to_json(all).at("covered").is_null());
+}
+
 /// The example three times: six cases.
 validation many() {
   validation all = golden();

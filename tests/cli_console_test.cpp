@@ -82,10 +82,45 @@ TEST(ConsoleTable, HasTheTimesThatPredictionsUse) {
     rows.back().counters["mean_s"] = round < 3 ? 2e-6 : 9e-6;
     rows.back().counters["disturbed"] = round < 3 ? 0 : 1;
   }
-  EXPECT_THAT(body(rows).at(0), HasSubstr(" 2.00 us ")) << "means of three undisturbed rounds";
+  EXPECT_THAT(body(rows).at(0), HasSubstr("~2.00 us ")) << "means of three undisturbed rounds";
   EXPECT_THAT(body(rows).at(0), EndsWith(" 350.0%")) << "of all rounds";
   for (result::measurement& row : rows) row.name.cache = "hot";
-  EXPECT_THAT(body(rows).at(0), HasSubstr(" 1.00 us ")) << "medians of hot loops";
+  EXPECT_THAT(body(rows).at(0), HasSubstr("~1.00 us ")) << "medians of hot loops";
+}
+
+TEST(ConsoleTable, HasTheCpuTimeOfTheRoundsOfTheTime) {
+  measurements rows;
+  for (std::int64_t round = 0; round < 8; ++round) {
+    rows.push_back(round_of("conv1", round, 1e-6));
+    if (round >= 3) rows.back().cpu_seconds = 9e-6;
+    if (round >= 3) rows.back().counters["disturbed"] = 1;
+  }
+  EXPECT_THAT(body(rows).at(0), HasSubstr(" 2.00 us "));
+}
+
+TEST(ConsoleTable, MarksRowsWhoseRoundsWereMostlyDisturbed) {
+  measurements rows{round_of("conv1", 0, 4e-6), round_of("conv1", 1, 4e-6), round_of("fc", 0, 1e-3),
+                    round_of("fc", 1, 1e-3)};
+  rows[0].counters["disturbed"] = rows[2].counters["disturbed"] = 1;
+  EXPECT_THAT(console_table(rows, false), Not(HasSubstr("~")));
+  rows[3].counters["disturbed"] = 1;
+  EXPECT_THAT(console_table(rows, false), HasSubstr("\n~: "));
+  EXPECT_THAT(body(rows).at(0), HasSubstr(" 4.00 us "));
+  EXPECT_THAT(body(rows).at(1), HasSubstr(" ~1.00 ms "));
+}
+
+TEST(ConsoleTable, SaysThatEqualLayersHaveOneRow) {
+  measurements rows{round_of("conv1", 0, 4e-6), round_of("fc", 0, 1e-3)};
+  EXPECT_THAT(console_table(rows, false), HasSubstr("equal layers"));
+  for (result::measurement& row : rows) row.counters["count"] = 1;
+  EXPECT_THAT(console_table(rows, false), Not(HasSubstr("equal layers")));
+}
+
+TEST(ConsoleTable, SaysOnHowManyThreadsAllRowsRan) {
+  const measurements rows{round_of("conv1", 0, 4e-6)};
+  EXPECT_THAT(console_table(rows, false, false, false, {.threads = 2}), HasSubstr("2 threads"));
+  EXPECT_THAT(console_table(rows, false, false, false, {.threads = 1}), HasSubstr("one thread"));
+  EXPECT_THAT(console_table(rows, false), HasSubstr("several"));
 }
 
 TEST(ConsoleTable, HasAboveItWhatAllNamesShare) {

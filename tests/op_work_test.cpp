@@ -175,6 +175,17 @@ TEST(embedding, reads_whole_indices) {
   EXPECT_THROW((embedding{.n = 1, .rows = (1 << 24) + 1}.validate()), invalid_field);
 }
 
+TEST(embedding, moves_the_rows_that_are_read) {
+  const auto of = [](std::int64_t n, pass p) {
+    return least_bytes(embedding{.n = n, .rows = 1000, .columns = 4}.operands(p, dtype::f32));
+  };
+  EXPECT_EQ(of(2, pass::fwd), 4 * (2 + 2 * 4 + 2 * 4));
+  EXPECT_EQ(of(9000, pass::fwd), 4 * (9000 + 1000 * 4 + 9000 * 4)) << "each row once";
+  EXPECT_EQ(of(2, pass::bwd_weights), 4 * (2 + 2 * 4 + 1000 * 4)) << "writes 0 to the others";
+  const embedding table{.n = 2, .rows = 1000, .columns = 4};
+  EXPECT_EQ(bytes(table.operands(pass::fwd, dtype::f32).at(1)), 4 * 4000) << "in memory";
+}
+
 TEST(gemm, counts_one_multiplication_and_addition_a_term) {
   dice d(22);
   for (int i = 0; i < 500; ++i) {

@@ -311,6 +311,15 @@ TEST(Page, WarnsOfDisturbancesGapsAndDifferingFiles) {
   EXPECT_THAT(warnings(analysis::report_data_of(golden(), {.models = {"small"}})), IsEmpty());
 }
 
+TEST(Page, RoundsAFigureAlikeInEachTable) {
+  std::vector<result::results> files = golden();
+  for (result::measurement& row : files.front().rows) row.counters["disturbed"] = 1;
+  const report_data of = analysis::report_data_of(files);
+  const std::string rounded = analysis::summary(of.predictions).rows.at(0).at(7);
+  EXPECT_THAT(rounded, StartsWith("~"));
+  EXPECT_EQ(overview(of).rows.at(0).at(1), rounded);
+}
+
 TEST(Page, NamesTheFilesOfEachCaseWhereContextsDiffer) {
   std::vector<result::results> files = golden();
   const std::size_t columns = overview(analysis::report_data_of(files)).columns.size();

@@ -109,6 +109,11 @@ def magnitudes(values):
     return [abs(value) for value in values if value is not None]
 
 
+def inside(cases):
+    """The share, in percent, of measured steps inside the predicted interval."""
+    return f"{100 * mean(case['covered'] for case in cases):.0f}"
+
+
 def half_width(case):
     return (case["predicted_high"] - case["predicted_low"]) / 2 / case["predicted_seconds"]
 
@@ -120,13 +125,12 @@ def summary():
         cases = list(cases_of(name).values())
         errors = [case["error"] for case in cases]
         naive = [case["naive_error"] for case in cases]
-        inside = statistics.mean(1 if case["covered"] else 0 for case in cases)
         rows.append([f"`{name}`", run["machine"], run["date"], run["what"], str(len(cases)),
                      percent(mean(magnitudes(errors)), ""),
                      percent(statistics.median(magnitudes(errors)), ""),
                      percent(max(magnitudes(errors)), ""), percent(mean(errors)),
-                     percent(mean(magnitudes(naive)), ""), f"{100 * inside:.0f}",
-                     percent(statistics.median(map(half_width, cases)), "")])
+                     percent(mean(magnitudes(naive)), ""), inside(cases),
+                     percent(statistics.median(half_width(case) for case in cases if case["predicted_high"]), "")])
     return markdown(["run", "machine", "date", "what", "cases", "mean", "median", "worst", "bias",
                      "naive", "inside", "half-width"], rows, text_columns=4)
 
@@ -143,12 +147,11 @@ def accuracy():
         with_hot = [case for case in cases if case["naive_error"] is not None]
         rows.append([title, str(len(cases)), percent(mean(errors), ""),
                      percent(statistics.median(errors), ""), percent(max(errors), ""),
-                     f"{100 * statistics.mean(bool(case['covered']) for case in cases):.0f} %",
-                     str(len(with_hot)),
+                     f"{inside(cases)} %", str(len(with_hot)),
                      percent(mean(magnitudes(case["error"] for case in with_hot)), ""),
                      percent(mean(magnitudes(case["naive_error"] for case in with_hot)), "")])
     return markdown(["", "cases", "mean", "median", "worst", "inside the interval",
-                     "with hot loops", "mean of these", "mean of their hot loops"], rows)
+                     "with a naive sum", "their mean", "their naive mean"], rows)
 
 
 def errors(*names):
@@ -208,7 +211,7 @@ def families(*names):
          *(percent(value(case[error] for case in of), sign) for error, value, sign in (
              ("error", average, ""), ("error", worst, ""), ("error", mean, "+"),
              ("naive_error", average, ""), ("naive_error", worst, ""))),
-         f"{100 * statistics.mean(bool(case['covered']) for case in of):.0f}"]
+         inside(of)]
         for title, of in rows])
 
 
@@ -227,7 +230,7 @@ def cases(*names):
     """A row per case."""
     rows = [[case_name(case), milliseconds(case["predicted_seconds"]),
              milliseconds(case["measured_seconds"]), percent(case["error"]),
-             percent(case["naive_error"]), "yes" if case["covered"] else "no",
+             percent(case["naive_error"]), {True: "yes", False: "no", None: "-"}[case["covered"]],
              str(case["predicted_rounds"]), "yes" if case["disturbed"] else ""]
             for name in names for case in cases_of(name).values()]
     return markdown(["case", "predicted ms", "measured ms", "error %", "naive error %", "inside",

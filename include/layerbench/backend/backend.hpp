@@ -39,7 +39,7 @@ struct plan_operand {
   /// Bytes that a call touches: fewer than `bytes` of a part of a tensor.
   [[nodiscard]] std::size_t touched_bytes() const {
     if (logical.kept_in.empty()) return bytes;
-    return static_cast<std::size_t>(op::least_bytes({logical}));
+    return static_cast<std::size_t>(op::bytes(logical));
   }
 };
 

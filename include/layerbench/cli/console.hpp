@@ -112,7 +112,14 @@ struct console_form {
   std::string unit = {};     ///< of times; empty: one that fits each
   bool percentiles = false;  ///< in place of the time, the CPU time and the calls
   std::size_t columns = 0;   ///< of the terminal; 0: as many as the names need
+  std::int64_t threads = 0;  ///< of all rows; 0: they differ
 };
+
+/// Whether the time of a row may be one of disturbed rounds.
+[[nodiscard]] inline bool mostly_disturbed(const rounds& row) {
+  const auto count = std::ranges::count_if(row, &result::measurement::disturbed);
+  return static_cast<double>(count) > result::mostly_disturbed * static_cast<double>(row.size());
+}
 
 /// Columns that the longest time takes.
 [[nodiscard]] inline std::size_t time_width(const std::vector<result::measurement>& rows,
@@ -121,7 +128,7 @@ struct console_form {
   for (const result::measurement& row : rows) {
     if (!row.error.empty() || unit.empty()) continue;
     for (const double seconds : {row.seconds, row.cpu_seconds})
-      width = std::max(width, time_text(seconds, unit).size());
+      width = std::max(width, time_text(seconds, unit).size() + (row.disturbed() ? 1 : 0));
   }
   return width;
 }
@@ -149,10 +156,12 @@ struct console_form {
     }
     analysis::detail::add_round(*round, {0, std::ssize(of.rounds)}, of);
     medians.push_back(round->seconds);
-    cpu.push_back(round->cpu_seconds);
     calls += round->calls;
   }
   const double seconds = of.seconds();
+  for (const auto& [round, time] : of.counted()) {
+    cpu.push_back(row[static_cast<std::size_t>(round.second)]->cpu_seconds);
+  }
   const auto [least, most] = std::ranges::minmax(std::views::values(of.rounds));
   const auto counter = [&](std::string_view which) {
     const auto found = row.front()->counters.find(which);
@@ -167,7 +176,9 @@ struct console_form {
   return name +
          fmt::format(
              console_columns, paint.time,
-             time_text(form.percentiles ? stats::median(medians) : seconds, form.unit), time_width,
+             (mostly_disturbed(row) ? "~" : "") +
+                 time_text(form.percentiles ? stats::median(medians) : seconds, form.unit),
+             time_width,
              form.percentiles ? counter_text(row, "p95_s", form.unit)
                               : time_text(stats::median(cpu), form.unit),
              time_width, paint.off, paint.calls,
@@ -214,15 +225,25 @@ struct console_form {
   if (form.columns > 0 && whole > form.columns) width -= std::min(width - 10, whole - form.columns);
   const std::string head = head_of(width);
   const std::string rule = std::string(head.size() - 1, '-') + '\n';
-  const std::string_view clock =
+  const std::string clock =
       communicates && !computes ? "wall time of the first rank, on GPUs between events"
-      : has_events ? "GPU: between events; CPU: on one thread its CPU time, else wall time"
-                   : "on one thread its CPU time, on several wall time";
+      : has_events       ? "GPU: between events; CPU: on one thread its CPU time, else wall time"
+      : form.threads > 1 ? fmt::format("wall time, on {} threads", form.threads)
+      : form.threads > 0 ? "CPU time of the one thread"
+                         : "on one thread its CPU time, on several wall time";
+  const bool repeats = std::ranges::any_of(rows, [](const result::measurement& row) {
+    const auto count = row.counters.find("count");
+    return count != row.counters.end() && count->second > 1;
+  });
   std::string text =
       std::string(form.percentiles
                       ? "p50, p95, p99: of the samples of a round, median over rounds\n"
                       : "Time: mean of the undisturbed rounds, as in predictions\n"
-                        "CPU: CPU time of all threads per call, median over rounds\n") +
+                        "CPU: CPU time of all threads per call, median of the same rounds\n") +
+      (std::ranges::any_of(all, detail::mostly_disturbed)
+           ? "~: most rounds were disturbed; of all rounds, if fewer than 3 were not\n"
+           : "") +
+      (repeats ? "equal layers of a model have one row, under the name of the first\n" : "") +
       fmt::format("clock: {}\nspread: (slowest - fastest round) / Time, of all rounds\n", clock) +
       (both ? "G/s: GFLOP/s, and GB/s of what ranks send\n" : "") +
       (with_peaks ? "peak: the larger share of the GPU's peaks, of compute (c) or memory (m)\n"

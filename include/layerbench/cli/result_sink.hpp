@@ -6,6 +6,7 @@
 #include <cerrno>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <map>
 #include <optional>
@@ -17,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/predict/configurations.hpp>
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
@@ -407,9 +409,11 @@ class result_sink {
   void print_rows(bool partial) const {
     const bool aggregates = o_.file_aggregates_only || o_.aggregates_only.value_or(false);
     if (o_.format == "console" && !aggregates && !o_.aggregates_only) {
-      print(console_table(
-          all_rows(), wants_color(o_), o_.wide, has_events(),
-          {.unit = o_.time_unit, .percentiles = o_.percentiles, .columns = terminal_columns()}));
+      print(console_table(all_rows(), wants_color(o_), o_.wide, has_events(),
+                          {.unit = o_.time_unit,
+                           .percentiles = o_.percentiles,
+                           .columns = terminal_columns(),
+                           .threads = common_threads()}));
     } else {
       const row_choice rows =
           aggregates ? row_choice::aggregates : row_choice::rounds_and_aggregates;
@@ -417,6 +421,15 @@ class result_sink {
                    {o_.format, wants_color(o_), o_.counters_tabular}, context(partial)));
     }
     std::fflush(stdout);
+  }
+
+  /// The number of threads of all rows; 0 if they differ.
+  [[nodiscard]] std::int64_t common_threads() const {
+    std::set<std::int64_t> all;
+    for (const benchmark_row* row : selected_) {
+      all.insert(analysis::detail::threads(row->name().configuration, {&results_}));
+    }
+    return all.size() == 1 ? *all.begin() : 0;
   }
 
   [[nodiscard]] bool has_events() const {

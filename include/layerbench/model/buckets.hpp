@@ -26,7 +26,7 @@ struct gradient {
     for (const op::operand& learned :
          std::views::reverse(trained.op.operands(op::pass::fwd, type))) {
       if (learned.role == op::role::weights) {
-        ready.push_back({trained.name, op::least_bytes({learned})});
+        ready.push_back({trained.name, op::bytes(learned)});
       }
     }
   }

@@ -78,12 +78,12 @@ struct call_state {
 /// Bytes of an op's operands, in their order.
 using operand_bytes = std::function<std::vector<std::int64_t>(const op::any&, op::pass)>;
 
-/// Bytes without padding, by the op's sizes.
+/// Bytes without padding, by the op's sizes. All of a table counts, since it may be read anywhere.
 [[nodiscard]] inline operand_bytes least_operand_bytes(dtype type) {
   return [type](const op::any& op, op::pass pass) {
     std::vector<std::int64_t> bytes;
     for (const op::operand& operand : op.operands(pass, type)) {
-      bytes.push_back(op::least_bytes({operand}));
+      bytes.push_back(op::bytes(operand));
     }
     return bytes;
   };

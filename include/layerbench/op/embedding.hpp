@@ -40,9 +40,9 @@ struct embedding {
               {"diff_dst", {n, columns}, role::source, type},
               {"diff_weights", {rows, columns}, role::destination, type}};
     }
-    return {indices,
-            {"weights", {rows, columns}, role::weights, type},
-            {"dst", {n, columns}, role::destination, type}};
+    operand table{"weights", {rows, columns}, role::weights, type};
+    table.most_read = checked_multiply(n, columns);
+    return {indices, table, {"dst", {n, columns}, role::destination, type}};
   }
 
   /// The row that an index stands for.

@@ -78,6 +78,7 @@ struct operand {
   /// Of integers whose scale differs along an axis, such as weights with a scale per output
   /// channel: the axis.
   std::optional<std::size_t> channel_axis = {};
+  std::int64_t most_read = 0;  ///< most elements that a call reads; 0: all
 
   /// Elements that follow each other in row-major order and have one scale.
   [[nodiscard]] std::int64_t channel_elements() const {
@@ -186,12 +187,21 @@ concept operation = requires(const Op& op, pass p, dtype type) {
   { op.work(p) } -> std::same_as<op::work>;
 };
 
-/// Least memory traffic of one call in bytes: every operand read or written once.
+/// Bytes of memory of an operand without padding.
+[[nodiscard]] inline std::int64_t bytes(const operand& tensor) {
+  return checked_multiply(elements(tensor.extents),
+                          static_cast<std::int64_t>(traits(tensor.type).bytes));
+}
+
+/// Least memory traffic of one call in bytes: every operand read or written once, of a table the
+/// rows that are read.
 [[nodiscard]] inline std::int64_t least_bytes(const std::vector<operand>& operands) {
   std::int64_t sum = 0;
   for (const operand& tensor : operands) {
+    std::int64_t touched = elements(tensor.extents);
+    if (tensor.most_read > 0) touched = std::min(touched, tensor.most_read);
     const auto element_bytes = static_cast<std::int64_t>(traits(tensor.type).bytes);
-    sum = checked_add(sum, checked_multiply(elements(tensor.extents), element_bytes));
+    sum = checked_add(sum, checked_multiply(touched, element_bytes));
   }
   return sum;
 }

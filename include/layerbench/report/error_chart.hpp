@@ -54,9 +54,9 @@ namespace detail {
 
 /// "+18.0 % (naive -12.0 %), disturbed"
 [[nodiscard]] inline std::string error_text(const analysis::validated& of) {
-  std::string text = format::signed_percent(of.error());
-  if (const auto naive = of.naive_error()) {
-    text += fmt::format(" (naive {})", format::signed_percent(naive));
+  std::string text = of.error_text(of.predicted.step->seconds);
+  if (const auto naive = of.predicted.hot_sum_seconds) {
+    text += fmt::format(" (naive {})", of.error_text(naive));
   }
   return of.disturbed() ? text + ", disturbed" : text;
 }
@@ -64,7 +64,8 @@ namespace detail {
 /// The errors of a case, with their points on one line.
 [[nodiscard]] inline markup error_points(const analysis::validated& of, const scale& x, double y) {
   const auto [low, high] = error_interval(of);
-  markup drawn = whisker(x(low), x(high), y);
+  markup drawn;
+  if (low < high) drawn += whisker(x(low), x(high), y);
   if (const auto naive = of.naive_error()) drawn += dot(x(*naive), y, 6, "naive");
   return drawn + dot(x(of.error()), y, 4, "predicted");
 }

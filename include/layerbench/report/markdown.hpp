@@ -33,7 +33,7 @@ namespace detail {
     } else if (c == '<' || c == '&') {
       result += c == '<' ? "&lt;" : "&amp;";
     } else {
-      if (std::string_view("\\|`*[]").find(c) != std::string_view::npos) result += '\\';
+      if (std::string_view("\\|`*[]~").find(c) != std::string_view::npos) result += '\\';
       result += c;
     }
   }
@@ -52,7 +52,7 @@ namespace detail {
   for (const std::string& text : texts) {
     // A list's item may be a heading, a quotation or a list itself.
     const bool is_markup =
-        !text.empty() && std::string_view("#>+-=~").find(text.front()) != std::string_view::npos;
+        !text.empty() && std::string_view("#>+-=").find(text.front()) != std::string_view::npos;
     result += std::string("- ") + (is_markup ? "\\" : "") + plain(text) + '\n';
   }
   return texts.empty() ? result : result + '\n';

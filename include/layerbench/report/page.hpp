@@ -63,7 +63,7 @@ namespace detail {
   markup_table t{{{"op"}, {"share", align::right}, {"ms per step", align::right}}, {}};
   for (const auto& [op, share] : analysis::shares_by_op(p)) {
     t.rows.push_back({ops.swatch(op) + breakable(op), escaped(format::percent(share)),
-                      escaped(format::milliseconds(analysis::seconds_of_op(p, op)))});
+                      escaped(format::milliseconds(analysis::seconds_of_op(p, op), p.digits()))});
   }
   return to_html(t, "The step by kind of op");
 }

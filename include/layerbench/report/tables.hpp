@@ -48,8 +48,7 @@ namespace detail {
   if (p.step && p.cache == "hot") remarks.push_back(p.method);
   if (disturbed) remarks.emplace_back("disturbed");
   if (p.interrupted) remarks.emplace_back("interrupted");
-  if (p.step && p.step->kind != analysis::interval_method::bootstrap)
-    remarks.emplace_back("few rounds");
+  if (p.few_rounds()) remarks.emplace_back("few rounds");
   return fmt::format("{}", fmt::join(remarks, ", "));
 }
 
@@ -186,17 +185,20 @@ inline void insert_column(table& to, std::size_t position, const column& title,
     const analysis::prediction& p = validated != nullptr ? validated->predicted : of.predictions[i];
     const bool disturbed = validated != nullptr ? validated->disturbed() : p.much_disturbed();
     const auto rate = [&](std::optional<double> of_case) {
-      return p.partial() ? "partial" : format::rate(of_case, p.digits());
+      return p.partial() ? "partial" : p.rate_text(of_case);
     };
     std::vector<std::string>& row = t.rows.emplace_back(std::vector{
         names.own[i],
-        !p.step ? "refused" : (p.partial() ? "> " : "") + format::milliseconds(p.step->seconds),
-        p.step ? format::range(p.step->low(), p.step->high()) : "",
-        validated != nullptr ? format::milliseconds(validated->measured.seconds) : "",
-        validated != nullptr ? format::signed_percent(validated->error()) : "",
+        !p.step ? "refused"
+                : (p.partial() ? "> " : "") + format::milliseconds(p.step->seconds, p.digits()),
+        p.step ? format::range(p.step->interval(), p.digits()) : "",
+        validated == nullptr
+            ? ""
+            : format::milliseconds(validated->measured.seconds, validated->measured.digits()),
+        validated == nullptr ? "" : validated->error_text(p.step->seconds),
         rate(p.images_per_second())});
     if (has_texts) row.push_back(p.text ? rate(p.tokens_per_second()) : "");
-    row.push_back(detail::short_remarks(of.predictions[i], disturbed));
+    row.push_back(detail::short_remarks(p, disturbed));
     if (has_files) row.push_back(fmt::format("{}", fmt::join(p.files, ", ")));
   }
   return t;
@@ -246,7 +248,7 @@ inline void insert_column(table& to, std::size_t position, const column& title,
     const bool comparable = before.has_confidence_interval() && now.has_confidence_interval();
     const char* const unchanged = comparable ? "intervals overlap" : "too few rounds";
     t.rows.push_back({now.date, format::milliseconds(step.seconds, now.predicted.digits()),
-                      format::range(step.low(), step.high(), now.predicted.digits()),
+                      format::range(step.interval(), now.predicted.digits()),
                       i == 0 ? "" : format::signed_percent(analysis::change(before, now)),
                       i == 0                           ? ""
                       : analysis::changed(before, now) ? "changed"
@@ -321,7 +323,11 @@ inline void insert_column(table& to, std::size_t position, const column& title,
       "It is usually too low, but it is no lower bound: it may also be too high.",
       "\"Between\" is the interval of a time: 95 % over the rounds, or with fewer than five rounds "
       "the least and the largest. For a sum of cache:model timings it also has the usual error of "
-      "such sums.",
+      "such sums. Fewer than five rounds, most of them disturbed, give none.",
+      "~: rounded, as most timings were disturbed. The numbers of single layers and ops are not "
+      "rounded, but no more certain.",
+      "Count: calls of a layer in a step. Equal layers are timed once, under the first one's name. "
+      "No padding: products with the zeros of a padding are not counted.",
       "The threads of a case are those that its layers ran on. The field threads of a file's "
       "context is only for rows without a thread count in their names.",
       "Disturbed: something else used the processors during more than a tenth of the timings. "

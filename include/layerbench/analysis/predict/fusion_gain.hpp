@@ -17,6 +17,7 @@
 #include <layerbench/analysis/predict/estimate.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/short_names.hpp>
@@ -45,9 +46,6 @@ struct fusion_gain {
   const prediction* apart;
   const prediction* fused;
   std::vector<fused_call> calls;  ///< the one that saves most comes first
-
-  /// Of the step's time; below 0 if fusing makes it shorter.
-  [[nodiscard]] double change() const { return fused->step->seconds / apart->step->seconds - 1; }
 };
 
 namespace detail {
@@ -147,10 +145,17 @@ namespace detail {
       t.rows.push_back({fmt::format("{} more", left_out)});
       t.rows.back().resize(t.columns.size());
     }
-    all += fmt::format(
-        "\n{}\n  without the fusion plan: {:.4g} ms per step; with it: {:.4g} ms ({:+.1f} %)\n",
-        headline(*gain.fused), 1e3 * gain.apart->step->seconds, 1e3 * gain.fused->step->seconds,
-        100 * gain.change());
+    const auto shown = [](const prediction& p) {
+      return format::rounded(p.step->seconds, p.digits());
+    };
+    const auto milliseconds = [&](const prediction& p) {
+      return fmt::format("{}{:.4g}", p.digits() < format::most_digits ? "~" : "", 1e3 * shown(p));
+    };
+    all +=
+        fmt::format("\n{}\n  without the fusion plan: {} ms per step; with it: {} ms ({})\n",
+                    headline(*gain.fused), milliseconds(*gain.apart), milliseconds(*gain.fused),
+                    format::signed_percent(shown(*gain.fused) / shown(*gain.apart) - 1,
+                                           std::min(gain.apart->digits(), gain.fused->digits())));
     if (!gain.calls.empty()) all += '\n' + text(t);  // a plan may join no layers
   }
   return all;

@@ -44,7 +44,8 @@ struct layer_time {
 
 /// The kind of interval around a sampled time.
 enum class interval_method {
-  none,       ///< the time itself: fewer than two rounds have all layers
+  none,       ///< the time itself: fewer than two rounds have all layers, or fewer than a 95 %
+              ///< interval needs, and most timings were disturbed
   range,      ///< least and largest sum of a single round: too few rounds for a 95 % interval, or
               ///< most timings were disturbed
   bootstrap,  ///< 95 % interval over rounds
@@ -74,6 +75,12 @@ struct step_time {
     seconds += more;
     sampling_low += more;
     sampling_high += more;
+  }
+
+  /// low() and high(), if anything is known of the error.
+  [[nodiscard]] std::optional<stats::interval> interval() const {
+    if (kind == interval_method::none && !(low() < high())) return std::nullopt;
+    return stats::interval{low(), high()};
   }
 
   /// The interval of both errors: the half widths of independent intervals add in quadrature.
@@ -124,10 +131,17 @@ struct prediction {
   [[nodiscard]] bool much_disturbed() const { return disturbed > result::much_disturbed; }
   /// Whether the times are known badly, because most timings were disturbed.
   [[nodiscard]] bool mostly_disturbed() const { return disturbed > result::mostly_disturbed; }
+  /// Whether a 95 % interval would need more rounds.
+  [[nodiscard]] bool few_rounds() const { return step && rounds < stats::min_sample_size; }
   /// Significant digits of the times that texts show.
   [[nodiscard]] int digits() const {
     if (!step || !mostly_disturbed()) return format::most_digits;
     return format::known_digits(step->seconds, step->low(), step->high());
+  }
+  /// A rate as texts show it: of the rounded time.
+  [[nodiscard]] std::string rate_text(std::optional<double> per_second) const {
+    if (per_second) *per_second *= step->seconds / format::rounded(step->seconds, digits());
+    return format::rate(per_second, digits());
   }
   [[nodiscard]] std::optional<double> images_per_second() const {
     if (!step) return std::nullopt;

@@ -48,7 +48,7 @@ struct service {
   /// Whether a step lacks layers: its time is a lower bound, and the rates are upper bounds.
   [[nodiscard]] bool partial() const { return prompt->partial() || decode->partial(); }
   [[nodiscard]] estimate requests_per_second() const {
-    return {1 / request.value, 1 / request.high, 1 / request.low};
+    return {1 / request.value, 1 / request.high, 1 / request.low, request.digits};
   }
 };
 
@@ -73,7 +73,7 @@ namespace detail {
 
 /// Seconds that one of the sequences of a batch takes.
 [[nodiscard]] inline estimate seconds_per_sequence(const prediction& p) {
-  return seconds_of(*p.step).times(1 / static_cast<double>(p.configuration.batch));
+  return seconds_of(p).times(1 / static_cast<double>(p.configuration.batch));
 }
 
 }  // namespace detail
@@ -94,7 +94,7 @@ namespace detail {
       all.push_back(
           {&prompt, &decode, first.plus(others),
            1 + static_cast<double>(mix.decodes) * static_cast<double>(decode.text->tokens),
-           seconds_of(*prompt.step).times(static_cast<double>(mix.prompts))});
+           seconds_of(prompt).times(static_cast<double>(mix.prompts))});
     }
   }
   return all;
@@ -120,7 +120,7 @@ namespace detail {
     };
     t.rows.push_back({one.prompt->configuration.text(), one.decode->configuration.text(),
                       milliseconds(*one.prompt, one.to_first_token),
-                      milliseconds(*one.decode, seconds_of(*one.decode->step)), rate(requests),
+                      milliseconds(*one.decode, seconds_of(*one.decode)), rate(requests),
                       rate(requests.times(one.tokens))});
   }
   return fmt::format(
@@ -140,7 +140,7 @@ inline void add_services(json::value& to, std::span<const service> services,
                               {"decode_steps", mix.decodes},
                               {"partial", one.partial()},
                               {"seconds_to_first_token", to_json(one.to_first_token)},
-                              {"seconds_per_decode_step", to_json(seconds_of(*one.decode->step))},
+                              {"seconds_per_decode_step", to_json(seconds_of(*one.decode))},
                               {"requests_per_second", to_json(requests)},
                               {"tokens_per_second", to_json(requests.times(one.tokens))}});
   }

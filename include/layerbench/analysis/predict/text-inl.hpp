@@ -85,10 +85,10 @@ namespace detail {
 [[nodiscard]] inline std::string sampling_text(const prediction& p) {
   using enum interval_method;
   const step_time& step = *p.step;
-  const std::string bounds =
-      fmt::format("between {} and {}", format::milliseconds(step.sampling_low, p.digits()),
-                  format::milliseconds(step.sampling_high, p.digits()));
-  if (step.kind == none) return "no interval";
+  const std::string bounds = format::between({step.sampling_low, step.sampling_high}, p.digits());
+  if (step.kind == none) {
+    return p.mostly_disturbed() ? "no interval: few rounds, most disturbed" : "no interval";
+  }
   if (step.kind == bootstrap) return "95 % " + bounds;
   return fmt::format("rounds {}: {} for a 95 % interval", bounds,
                      p.mostly_disturbed() ? "too many disturbed" : "too few");
@@ -111,17 +111,14 @@ namespace detail {
   if (!p.step) return "  no throughput: a step has layers that were not measured\n";
   const step_time& step = *p.step;
   const std::string interval =
-      step.protocol_half_width
-          ? fmt::format("between {} and {}", format::milliseconds(step.low(), p.digits()),
-                        format::milliseconds(step.high(), p.digits()))
-          : sampling_text(p);
+      step.protocol_half_width ? format::between(*step.interval(), p.digits()) : sampling_text(p);
   const std::string time = fmt::format(
       "{} ms per step ({}), from {} round{}{}", format::milliseconds(step.seconds, p.digits()),
       interval, p.rounds, p.rounds == 1 ? "" : "s", p.interrupted ? " (interrupted)" : "");
-  const std::string rates = p.text ? fmt::format("{} tokens/s, {} sequences/s",
-                                                 format::rate(p.tokens_per_second(), p.digits()),
-                                                 format::rate(p.images_per_second(), p.digits()))
-                                   : format::rate(p.images_per_second(), p.digits()) + " images/s";
+  const std::string rates =
+      p.text ? fmt::format("{} tokens/s, {} sequences/s", p.rate_text(p.tokens_per_second()),
+                           p.rate_text(p.images_per_second()))
+             : p.rate_text(p.images_per_second()) + " images/s";
   std::string text =
       p.partial() ? fmt::format("  PARTIAL, of the {} layers only: at least {}; at most {}\n",
                                 p.missing.empty() ? "model's" : "measured", time, rates)
@@ -135,8 +132,8 @@ namespace detail {
   if (p.engine) {
     text += fmt::format(
         "  of which layers: {} ms; {}: {} calls, {:.2f} us beside each, {:.2f} us per step",
-        format::milliseconds(step.layers), p.engine->engine, p.calls, 1e6 * p.engine->call_seconds,
-        1e6 * p.engine->step_seconds);
+        format::milliseconds(step.layers, p.digits()), p.engine->engine, p.calls,
+        1e6 * p.engine->call_seconds, 1e6 * p.engine->step_seconds);
     if (p.large_result_bytes > 0) {
       const auto bytes = static_cast<double>(p.large_result_bytes);
       text += fmt::format(", {} ms for new memory of {} of results",
@@ -155,7 +152,8 @@ namespace detail {
     text += '\n';
   } else if (step.overhead > 0) {
     text += fmt::format("  of which layers: {} ms; framework, as given: {} ms\n",
-                        format::milliseconds(step.layers), format::milliseconds(step.overhead));
+                        format::milliseconds(step.layers, p.digits()),
+                        format::milliseconds(step.overhead));
   }
   return text;
 }
@@ -172,11 +170,12 @@ namespace detail {
   std::string text = fmt::format(
       "  {}: each layer finds its operands in the caches where the model leaves them\n", p.method);
   if (p.hot_sum_seconds && !p.partial()) {
-    const double lower = 1 - *p.hot_sum_seconds / p.step->layers;
-    text += fmt::format(
-        "  naive hot sum: {} ms, {:.1f} % {}: each layer in a loop on the same operands\n",
-        format::milliseconds(*p.hot_sum_seconds), std::abs(100 * lower),
-        lower < 0 ? "higher" : "lower");
+    const double lower = 1 - format::rounded(*p.hot_sum_seconds, p.digits()) /
+                                 format::rounded(p.step->layers, p.digits());
+    text +=
+        fmt::format("  naive hot sum: {} ms, {} {}: each layer in a loop on the same operands\n",
+                    format::milliseconds(*p.hot_sum_seconds, p.digits()),
+                    format::percent(std::abs(lower), p.digits()), lower < 0 ? "higher" : "lower");
   }
   return text;
 }
@@ -208,8 +207,11 @@ namespace detail {
   if (!p.much_disturbed()) return gaps_text(p);
   return fmt::format(
              "  disturbed: other programs used the processors during {:.0f} % of the timings; "
-             "measure again when they are idle\n",
-             100 * p.disturbed) +
+             "measure again when they are idle\n{}",
+             100 * p.disturbed,
+             p.mostly_disturbed() ? "  the numbers of single layers and ops have digits that are "
+                                    "not certain; others are rounded and have a ~\n"
+                                  : "") +
          gaps_text(p);
 }
 
@@ -245,7 +247,7 @@ LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
         {p.configuration.model_text(), p.configuration.phase(), p.configuration.backend,
          p.configuration.dtype, std::to_string(p.configuration.batch),
          p.threads > 0 ? std::to_string(p.threads) : "",
-         p.partial() ? "partial" : format::rate(p.images_per_second(), p.digits()),
+         p.partial() ? "partial" : p.rate_text(p.images_per_second()),
          !p.step ? "refused"
                  : (p.partial() ? "> " : "") + format::milliseconds(p.step->seconds, p.digits()),
          format::coverage(p.coverage), p.method});
@@ -253,7 +255,7 @@ LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
     std::vector<std::string> length(3);
     if (p.text) {
       length = {std::to_string(p.text->tokens), std::to_string(p.text->context),
-                p.partial() ? "partial" : format::rate(p.tokens_per_second(), p.digits())};
+                p.partial() ? "partial" : p.rate_text(p.tokens_per_second())};
     }
     t.rows.back().insert(t.rows.back().end(), length.begin(), length.end());
   }
@@ -280,26 +282,32 @@ LAYERBENCH_INLINE std::string cases_text(std::span<const prediction> predictions
     std::vector<std::string> notes;
     if (!complete) notes.push_back(format::coverage(p.coverage) + " of the calls were measured");
     if (p.much_disturbed()) notes.emplace_back("disturbed");
+    if (p.few_rounds()) notes.emplace_back("few rounds");
     std::vector<std::string>& row = t.rows.emplace_back(std::vector<std::string>{
-        names.own[i], complete ? format::rate(p.images_per_second(), p.digits()) : "",
+        names.own[i], complete ? p.rate_text(p.images_per_second()) : "",
         !p.step ? "" : (complete ? "" : "> ") + format::milliseconds(p.step->seconds, p.digits()),
-        complete ? format::range(p.step->low(), p.step->high(), p.digits()) : "",
+        complete ? format::range(p.step->interval(), p.digits()) : "",
         fmt::format("{}", fmt::join(notes, ", "))});
     if (!has_texts) continue;
-    row.insert(row.begin() + 1,
-               complete && p.text ? format::rate(p.tokens_per_second(), p.digits()) : "");
+    row.insert(row.begin() + 1, complete && p.text ? p.rate_text(p.tokens_per_second()) : "");
   }
-  return (names.shared.empty() ? "" : names.shared + ":\n") + text(t);
+  std::string shown = (names.shared.empty() ? "" : names.shared + ":\n") + text(t);
+  const auto is_rounded = [](const prediction& p) { return p.digits() < format::most_digits; };
+  if (std::ranges::any_of(predictions, is_rounded)) shown += format::mark_legend;
+  return shown;
 }
 
 LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions, std::size_t most_layers,
                                    layer_order by) {
   std::string out;
+  std::string legend =
+      "count: calls per step; equal layers are timed once, under the first one's name\n"
+      "no padding: products with the zeros of a padding are not counted\n";
   std::set<std::string> unknown_limits;  // mostly the same of all cases
   for (const prediction& p : predictions) {
     out += headline(p) + '\n' + remarks(p);
     if (!p.layers.empty() && most_layers > 0) {
-      out += '\n' + text(heaviest_layers(p, most_layers, by));
+      out += '\n' + std::exchange(legend, "") + text(heaviest_layers(p, most_layers, by));
       if (p.limits) out += '\n' + text(worth_optimising_table(p, most_layers));
     }
     out += '\n';
@@ -315,12 +323,15 @@ LAYERBENCH_INLINE std::vector<std::pair<std::string, std::optional<double>>> tim
   const auto of_step = [&](auto&& member) {
     return p.step ? std::optional<double>(std::invoke(member, *p.step)) : std::nullopt;
   };
+  const auto bound = [&](auto&& member) {
+    return p.step && p.step->interval() ? of_step(member) : std::nullopt;
+  };
   using step = step_time;
   return {{"seconds_per_step", of_step(&step::seconds)},
-          {"seconds_low", of_step(&step::low)},
-          {"seconds_high", of_step(&step::high)},
-          {"sampling_low", of_step(&step::sampling_low)},
-          {"sampling_high", of_step(&step::sampling_high)},
+          {"seconds_low", bound(&step::low)},
+          {"seconds_high", bound(&step::high)},
+          {"sampling_low", bound(&step::sampling_low)},
+          {"sampling_high", bound(&step::sampling_high)},
           {"protocol_half_width", p.step ? p.step->protocol_half_width : std::nullopt},
           {"layers_seconds", of_step(&step::layers)},
           {"overhead_seconds", of_step(&step::overhead)},

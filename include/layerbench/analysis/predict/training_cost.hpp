@@ -38,7 +38,7 @@ struct training_run {
                                                       const prediction& p) {
   if (p.configuration.phase() != "training" || !p.step || p.partial()) return std::nullopt;
   constexpr double seconds_per_hour = 3600;
-  return seconds_of(*p.step).times(static_cast<double>(steps_of(run, p)) / seconds_per_hour);
+  return seconds_of(p).times(static_cast<double>(steps_of(run, p)) / seconds_per_hour);
 }
 
 /// One row per training case.

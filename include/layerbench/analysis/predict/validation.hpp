@@ -14,12 +14,14 @@
 #include <layerbench/analysis/predict/engine_overhead.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/base/number_format.hpp>
+#include <layerbench/base/stats.hpp>
 
 /// Validation of predictions by end-to-end runs: rows `chain/...`, in which whole models ran.
 namespace layerbench::analysis {
 
 /// The measured time of a whole step: the mean over rounds and its 95 % interval, computed as for a
-/// prediction. With fewer than 5 rounds the interval spans the least and the largest round.
+/// prediction. With fewer than 5 rounds the interval spans the least and the largest round, and is
+/// empty if most were disturbed.
 /// Disturbed rounds do not count if enough others remain.
 struct measured_step {
   double seconds = 0;
@@ -28,6 +30,10 @@ struct measured_step {
   std::size_t rounds = 0;
   double disturbed = 0;  ///< share of the rounds that something else disturbed
 
+  [[nodiscard]] std::optional<stats::interval> interval() const {
+    if (!(low < high)) return std::nullopt;
+    return stats::interval{low, high};
+  }
   /// Significant digits that texts show, as of prediction::digits().
   [[nodiscard]] int digits() const {
     return disturbed > result::mostly_disturbed ? format::known_digits(seconds, low, high)
@@ -65,9 +71,24 @@ struct validated {
     if (!predicted.hot_sum_seconds) return std::nullopt;
     return *predicted.hot_sum_seconds / measured.seconds - 1;
   }
-  /// Whether the predicted interval contains the measured time.
-  [[nodiscard]] bool interval_contains_measured() const {
-    return predicted.step->low() <= measured.seconds && measured.seconds <= predicted.step->high();
+  /// Significant digits of the errors that texts show.
+  [[nodiscard]] int digits() const { return std::min(predicted.digits(), measured.digits()); }
+  /// The error of a predicted time as texts show it: of the rounded times.
+  [[nodiscard]] std::string error_text(std::optional<double> seconds) const {
+    if (seconds) {
+      *seconds = format::rounded(*seconds, predicted.digits()) /
+                     format::rounded(measured.seconds, measured.digits()) -
+                 1;
+    }
+    return format::signed_percent(seconds, digits());
+  }
+  /// Whether the predicted interval contains the measured time. Nothing if there is none, or if it
+  /// is so wide that most times would be inside.
+  [[nodiscard]] std::optional<bool> interval_contains_measured() const {
+    constexpr double widest = 2;
+    const auto interval = predicted.step->interval();
+    if (!interval || interval->high > widest * interval->low) return std::nullopt;
+    return interval->low <= measured.seconds && measured.seconds <= interval->high;
   }
   [[nodiscard]] bool disturbed() const {
     return std::max(predicted.disturbed, measured.disturbed) > result::much_disturbed;
@@ -147,11 +168,16 @@ struct validation {
     return summarize(values);
   }
 
-  /// Share of the cases whose predicted interval contains the measured time.
+  /// The cases whose predicted interval contains the measured time or does not.
+  [[nodiscard]] std::size_t cases_inside(bool inside) const {
+    return static_cast<std::size_t>(
+        std::ranges::count(cases, std::optional(inside), &validated::interval_contains_measured));
+  }
+  /// Share of the judged cases whose predicted interval contains the measured time.
   [[nodiscard]] std::optional<double> interval_coverage() const {
-    if (cases.empty()) return std::nullopt;
-    const auto count = std::ranges::count_if(cases, &validated::interval_contains_measured);
-    return static_cast<double>(count) / static_cast<double>(cases.size());
+    const std::size_t judged = cases_inside(true) + cases_inside(false);
+    if (judged == 0) return std::nullopt;
+    return static_cast<double>(cases_inside(true)) / static_cast<double>(judged);
   }
 };
 

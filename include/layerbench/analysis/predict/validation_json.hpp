@@ -42,7 +42,8 @@ namespace detail {
                      {"method", p.method}};
   for (const auto& [name, number] : numbers(entry)) result[name] = or_null(number);
   result["overhead_seconds"] = p.step->overhead;
-  result["covered"] = entry.interval_contains_measured();
+  const auto covered = entry.interval_contains_measured();
+  result["covered"] = covered ? json::value(*covered) : json::value(nullptr);
   result["predicted_rounds"] = p.rounds;
   result["measured_rounds"] = entry.measured.rounds;
   result["disturbed"] = entry.disturbed();

@@ -17,6 +17,7 @@
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/base/number_format.hpp>
+#include <layerbench/base/stats.hpp>
 #include <layerbench/base/table.hpp>
 
 /// Validations as text and as CSV.
@@ -27,13 +28,17 @@ namespace detail {
 /// The numbers of a case, under their names in JSON and CSV.
 [[nodiscard]] inline std::vector<std::pair<std::string, std::optional<double>>> numbers(
     const validated& entry) {
-  const step_time& step = *entry.predicted.step;
-  return {{"predicted_seconds", step.seconds},
-          {"predicted_low", step.low()},
-          {"predicted_high", step.high()},
+  const auto bound = [](const std::optional<stats::interval>& of, double stats::interval::* which) {
+    return of ? std::optional(*of.*which) : std::nullopt;
+  };
+  const auto predicted = entry.predicted.step->interval();
+  const auto measured = entry.measured.interval();
+  return {{"predicted_seconds", entry.predicted.step->seconds},
+          {"predicted_low", bound(predicted, &stats::interval::low)},
+          {"predicted_high", bound(predicted, &stats::interval::high)},
           {"measured_seconds", entry.measured.seconds},
-          {"measured_low", entry.measured.low},
-          {"measured_high", entry.measured.high},
+          {"measured_low", bound(measured, &stats::interval::low)},
+          {"measured_high", bound(measured, &stats::interval::high)},
           {"error", entry.error()},
           {"naive_seconds", entry.predicted.hot_sum_seconds},
           {"naive_error", entry.naive_error()}};
@@ -54,7 +59,11 @@ namespace detail {
 /// The note on a case in tables.
 [[nodiscard]] inline std::string case_note(const validated& entry) {
   std::vector<std::string> notes;
-  if (entry.disturbed()) notes.emplace_back("disturbed");
+  if (entry.disturbed()) {
+    notes.emplace_back("disturbed");
+  } else if (entry.predicted.few_rounds()) {  // both would be too wide for a terminal
+    notes.emplace_back("few rounds");
+  }
   if (entry.predicted.left_out) notes.emplace_back("partial model");
   return fmt::format("{}", fmt::join(notes, ", "));
 }
@@ -84,14 +93,13 @@ struct validation_columns {
     std::vector<std::string>& cells = t.rows.emplace_back();
     cells = {how.names.empty() ? headline(entry.predicted) : how.names.at(i),
              format::milliseconds(step.seconds, entry.predicted.digits()),
-             format::range(step.low(), step.high(), entry.predicted.digits()),
+             format::range(step.interval(), entry.predicted.digits()),
              format::milliseconds(entry.measured.seconds, entry.measured.digits())};
     if (how.measured_interval) {
-      cells.push_back(
-          format::range(entry.measured.low, entry.measured.high, entry.measured.digits()));
+      cells.push_back(format::range(entry.measured.interval(), entry.measured.digits()));
     }
-    cells.push_back(format::signed_percent(entry.error()));
-    if (has_naive) cells.push_back(format::signed_percent(entry.naive_error()));
+    cells.push_back(entry.error_text(step.seconds));
+    if (has_naive) cells.push_back(entry.error_text(entry.predicted.hot_sum_seconds));
     cells.push_back(detail::case_note(entry));
   }
   return t;
@@ -117,8 +125,9 @@ namespace detail {
   const auto list = [&](const std::vector<validation_part>& parts) {
     std::vector<std::string> entries;
     for (const validation_part& part : parts) {
-      entries.push_back(fmt::format("{} {:+.1f} % ({:.1f} % of the step)", part.name,
-                                    100 * part.error(), 100 * part.measured / of.measured.seconds));
+      entries.push_back(fmt::format("{} {} ({} of the step)", part.name,
+                                    format::signed_percent(part.error(), of.digits()),
+                                    format::percent(part.measured / of.measured.seconds)));
     }
     return fmt::format("{}", fmt::join(entries, ", "));
   };
@@ -127,9 +136,10 @@ namespace detail {
   double clocked = 0;
   for (const validation_part& part : ops) clocked += part.measured;
   return fmt::format(
-      "{}: its layers by clocks in the chain: {:+.1f} % of the step together\n"
+      "{}: its layers by clocks in the chain: {} of the step together\n"
       "{}  by op: {}\n  furthest off: {}\n",
-      headline(of.predicted), 100 * (clocked / of.measured.seconds - 1),
+      headline(of.predicted),
+      format::signed_percent(clocked / of.measured.seconds - 1, of.digits()),
       step_parts.size() > 1 ? fmt::format("  by part: {}\n", list(step_parts)) : "", list(ops),
       list(farthest(layers)));
 }
@@ -142,9 +152,16 @@ namespace detail {
   if (!all.cases.empty()) {
     out += detail::summary_line("predicted", all.errors());
     out += detail::summary_line("naive hot sum", all.naive_errors());
-    const auto inside = std::ranges::count_if(all.cases, &validated::interval_contains_measured);
-    out += fmt::format("measured time inside the predicted interval: {} of {} case{}\n", inside,
-                       all.cases.size(), all.cases.size() == 1 ? "" : "s");
+    const std::size_t inside = all.cases_inside(true);
+    const std::size_t judged = inside + all.cases_inside(false);
+    if (judged > 0) {
+      out += fmt::format("measured time inside the predicted interval: {} of {} case{}\n", inside,
+                         judged, judged == 1 ? "" : "s");
+    }
+    if (const std::size_t others = all.cases.size() - judged; others > 0) {
+      out += fmt::format("no interval, or one too wide to judge (a factor of 2): {} case{}\n",
+                         others, others == 1 ? "" : "s");
+    }
     const auto quieter = std::ranges::count_if(all.cases, &validated::of_quieter_half);
     if (quieter > 0) {
       out += fmt::format(
@@ -178,6 +195,10 @@ namespace detail {
   if (std::ranges::any_of(all.cases, &validated::disturbed)) {
     text += "disturbed: other programs or the host disturbed more than a tenth of the timings\n";
   }
+  const auto is_rounded = [](const validated& of) { return of.digits() < format::most_digits; };
+  if (std::ranges::any_of(all.cases, is_rounded)) {
+    text += format::mark_legend;
+  }
   return text;
 }
 
@@ -209,17 +230,19 @@ namespace detail {
            "measure it again\n";
   }
   if (!of.profiled) return {};
-  const auto list = [](const std::vector<validation_part>& parts) {
+  const auto list = [&](const std::vector<validation_part>& parts) {
     std::vector<std::string> entries;
     for (const validation_part& part : parts) {
-      entries.push_back(fmt::format("{} {} / {}", part.name, format::milliseconds(part.predicted),
-                                    format::milliseconds(part.measured)));
+      entries.push_back(fmt::format("{} {} / {}", part.name,
+                                    format::milliseconds(part.predicted, of.predicted.digits()),
+                                    format::milliseconds(part.measured, of.measured.digits())));
     }
     return fmt::format("{}", fmt::join(entries, ", "));
   };
   std::vector<std::string> others;
   for (const auto& [kind, seconds] : of.in_no_layer) {
-    others.push_back(fmt::format("{} {}", kind, format::milliseconds(seconds)));
+    others.push_back(
+        fmt::format("{} {}", kind, format::milliseconds(seconds, of.measured.digits())));
   }
   const std::string profile =
       fmt::format("by the profile of {}, which adds up to {:.0f} % of its step:\n", engine,
@@ -256,9 +279,9 @@ namespace detail {
       t.rows.push_back({p.configuration.model_text(), std::to_string(p.configuration.batch),
                         std::to_string(p.threads), p.configuration.backend,
                         format::milliseconds(p.step->seconds, p.digits()),
-                        format::range(p.step->low(), p.step->high(), p.digits()),
+                        format::range(p.step->interval(), p.digits()),
                         format::milliseconds(entry.measured.seconds, entry.measured.digits()),
-                        format::signed_percent(entry.error()), detail::case_note(entry)});
+                        entry.error_text(p.step->seconds), detail::case_note(entry)});
     }
     if (!t.rows.empty()) {
       const bool with_overhead = one.pairs.cases.front().predicted.engine.has_value();
@@ -280,7 +303,9 @@ namespace detail {
 
 /// Adds the rows of `all` to `t`, with `engine` in its last column.
 inline void add_records(table& t, const validation& all, const std::string& engine) {
-  const auto yes_no = [](bool value) { return value ? "true" : "false"; };
+  const auto yes_no = [](std::optional<bool> value) {
+    return !value ? "" : *value ? "true" : "false";
+  };
   const auto first_cells = [](const result::configuration_name& configuration) {
     return std::vector<std::string>{configuration.model, configuration.phase(),
                                     configuration.backend, configuration.dtype,

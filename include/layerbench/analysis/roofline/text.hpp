@@ -68,8 +68,11 @@ namespace detail {
 [[nodiscard]] inline std::string what_if_text(const prediction& p) {
   std::vector<std::string> entries;
   for (const auto& [change, seconds] : what_ifs(p)) {
-    entries.push_back(fmt::format("{}: {} ms per step ({})", change, format::milliseconds(seconds),
-                                  format::signed_percent(seconds / p.step->seconds - 1)));
+    entries.push_back(fmt::format(
+        "{}: {} ms per step ({})", change, format::milliseconds(seconds, p.digits()),
+        format::signed_percent(
+            format::rounded(seconds, p.digits()) / format::rounded(p.step->seconds, p.digits()) - 1,
+            p.digits())));
   }
   return entries.empty() ? "" : fmt::format("  what if: {}\n", fmt::join(entries, "; "));
 }

@@ -78,14 +78,12 @@ namespace detail {
 [[nodiscard]] inline std::string conditions_text(const data_parallel& of) {
   const prediction& single = of.single;
   const step_time& step = *single.step;
-  std::string lines = fmt::format(
-      "  one device: {} images/s, {} ms per step ({})\n",
-      format::rate(single.images_per_second(), single.digits()),
-      format::milliseconds(step.seconds, single.digits()),
-      step.kind == interval_method::none
-          ? single.method
-          : fmt::format("between {} and {}", format::milliseconds(step.low(), single.digits()),
-                        format::milliseconds(step.high(), single.digits())));
+  std::string lines = fmt::format("  one device: {} images/s, {} ms per step ({})\n",
+                                  single.rate_text(single.images_per_second()),
+                                  format::milliseconds(step.seconds, single.digits()),
+                                  step.kind == interval_method::none
+                                      ? single.method
+                                      : format::between(*step.interval(), single.digits()));
   const network& interconnect = of.how.interconnect;
   lines += fmt::format("  network: {}{}: {}\n", interconnect.name,
                        interconnect.title.empty() ? "" : " (" + interconnect.title + ")",
@@ -126,13 +124,19 @@ namespace detail {
           {}};
   for (const scaled_step& scaled : of.steps) {
     const parallel_step& step = scaled.step;
+    const stats::interval between{scaled.seconds_low, scaled.seconds_high};
+    const int digits = of.single.digits();
     t.rows.push_back({std::to_string(scaled.devices), std::to_string(scaled.batch),
-                      format::rate(scaled.images_per_second()), format::milliseconds(step.seconds),
-                      scaled.is_interval() ? format::range(scaled.seconds_low, scaled.seconds_high)
-                                           : "not known",
-                      format::percent(scaled.efficiency), format::milliseconds(step.communication),
-                      format::milliseconds(step.exposed), format::milliseconds(step.full_overlap),
-                      format::milliseconds(step.no_overlap),
+                      format::rate(static_cast<double>(scaled.devices * scaled.batch) /
+                                       format::rounded(step.seconds, digits),
+                                   digits),
+                      format::milliseconds(step.seconds, digits),
+                      scaled.is_interval() ? format::range(between, digits) : "not known",
+                      format::percent(scaled.efficiency, digits),
+                      format::milliseconds(step.communication),
+                      format::milliseconds(step.exposed, digits),
+                      format::milliseconds(step.full_overlap, digits),
+                      format::milliseconds(step.no_overlap, digits),
                       detail::network_source(of.how.interconnect, scaled)});
   }
   return t;

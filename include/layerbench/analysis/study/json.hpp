@@ -21,13 +21,13 @@ namespace detail {
 
 [[nodiscard]] inline json::value figure_json(const own_figure& own) {
   const auto bound = [&](double value) {
-    return own.value ? json::value(value) : json::value(nullptr);
+    return own.low < own.high ? json::value(value) : json::value(nullptr);
   };
   return {{"machine", own.machine},
           {"device", own.device},
           {"files", own.files},
           {"method", own.method},
-          {"value", bound(own.value.value_or(0))},
+          {"value", own.value ? json::value(*own.value) : json::value(nullptr)},
           {"low", bound(own.low)},
           {"high", bound(own.high)},
           {"disturbed", own.disturbed},

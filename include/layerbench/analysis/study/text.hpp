@@ -27,9 +27,12 @@ namespace detail {
   const int digits = own.disturbed > result::mostly_disturbed
                          ? format::known_digits(*own.value, own.low, own.high)
                          : format::most_digits;
-  return fmt::format("{} ({} to {}){}", format::significant(*own.value, digits),
-                     format::significant(own.low, digits), format::significant(own.high, digits),
-                     own.disturbed > result::much_disturbed ? ", disturbed" : "");
+  std::string text = format::figure(*own.value, digits);
+  if (own.low < own.high) {
+    text += fmt::format(" ({} to {})", format::significant(own.low, digits),
+                        format::significant(own.high, digits));
+  }
+  return own.disturbed > result::much_disturbed ? text + ", disturbed" : text;
 }
 
 /// What a row has for a machine: a figure, or why there is none.
@@ -231,7 +234,9 @@ class step_columns {
     }
     if (row.own.empty()) add(row, {detail::own_title(""), "", "", "", "", row.reason});
     for (const own_figure& own : row.own) {
-      const auto bound = [&](double value) { return own.value ? format::exact(value) : ""; };
+      const auto bound = [&](double value) {
+        return own.low < own.high ? format::exact(value) : "";
+      };
       add(row, {detail::own_title(own.machine), "", format::exact(own.value), bound(own.low),
                 bound(own.high), own.reason});
     }
