@@ -54,8 +54,8 @@ TEST(ListTests, HasTheSmallestCellOfEachStudy) {
       texts words;
       std::istringstream stream(command);
       for (std::string word; stream >> word;) words.push_back(word);
-      ASSERT_EQ(words.front(), "bench_model");
-      for (const std::string& row : listed(words.front(), {words.begin() + 1, words.end()})) {
+      ASSERT_EQ(words.front(), testing::bench_path("bench_model"));
+      for (const std::string& row : listed("bench_model", {words.begin() + 1, words.end()})) {
         models.insert(result::parse_row(row).value().configuration.model);
       }
     }
