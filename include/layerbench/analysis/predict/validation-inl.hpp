@@ -157,10 +157,10 @@ using chain_rows = std::vector<const result::measurement*>;
 /// rows, is not null. A quiet round counts even if it is marked as disturbed, so that both sides
 /// have the same rounds; `disturbed` remains the share of all rounds. If that is most of them, the
 /// intervals hold those of all rounds, too.
-[[nodiscard]] inline validated compared(const planned_configuration& planned, prediction predicted,
-                                        const measured_step& step, const chain_rows& rows,
-                                        const result::results* calls, const group& files,
-                                        const options& chosen) {
+[[nodiscard]] inline validated validated_pair(const planned_configuration& planned,
+                                              prediction predicted, const measured_step& step,
+                                              const chain_rows& rows, const result::results* calls,
+                                              const group& files, const options& chosen) {
   validated pair{std::move(predicted), step};
   if (calls == nullptr) return pair;
   const std::set<std::int64_t> quiet = quiet_rounds(calls_by_round(pair.predicted, *calls), rows);
@@ -257,7 +257,7 @@ inline void validate_case(const result::configuration_name& configuration, const
     const result::results* calls = file_in_turns(predicted, files);
     if (calls != nullptr && !has_chain(*calls, rows)) calls = nullptr;
     all.cases.push_back(
-        compared(*planned, std::move(predicted), *step, rows, calls, files, chosen));
+        validated_pair(*planned, std::move(predicted), *step, rows, calls, files, chosen));
     return;
   }
   try {
@@ -397,8 +397,8 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
           continue;
         }
         validated entry =
-            detail::compared(planned, predicted, *step, rows,
-                             detail::file_in_turns(predicted, its_files), its_files, used);
+            detail::validated_pair(planned, predicted, *step, rows,
+                                   detail::file_in_turns(predicted, its_files), its_files, used);
         // These clocks are of the chains of `files`.
         for (layer_time& call : entry.predicted.layers) call.chain_seconds.reset();
         if (!overheads.empty()) {
