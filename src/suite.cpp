@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "suite.hpp"
 
+#include <layerbench/cli/main.hpp>
+
+#include "epilogues.hpp"
 #include "onnx/import.hpp"
-#include "parts.hpp"
 
 namespace layerbench::programs {
 
@@ -13,7 +15,7 @@ int run_suite(int argc, char** argv, const run::program& what, const run::regist
   run::epilogue after;
   if (what.whole_model()) after = &print_predictions;
   if (what.peaks) after = &print_peaks;
-  return run::entry_point(argc, argv, what, known, after, make_ranks, &parse, &run_program);
+  return run::main(argc, argv, what, known, after, make_ranks);
 }
 
 }  // namespace layerbench::programs

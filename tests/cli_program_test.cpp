@@ -12,6 +12,7 @@
 #include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/cli/main.hpp>
 #include <layerbench/op/list.hpp>
+#include <layerbench/ranks/data_parallel.hpp>
 
 #include "support/temporary_directory.hpp"
 

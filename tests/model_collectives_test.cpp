@@ -8,6 +8,7 @@
 #include <layerbench/model/collectives.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/op/allreduce.hpp>
 
 namespace layerbench::model {
 namespace model_collectives_test {

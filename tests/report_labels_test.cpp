@@ -12,7 +12,11 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/roofline/bounds.hpp>
+#include <layerbench/report/error_chart.hpp>
 #include <layerbench/report/page.hpp>
+#include <layerbench/report/roofline_chart.hpp>
+#include <layerbench/report/time_series_chart.hpp>
 
 #include "support/chart.hpp"
 #include "support/golden.hpp"

@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/report/markdown.hpp>
 
 #include "support/golden.hpp"

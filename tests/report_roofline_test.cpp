@@ -9,6 +9,7 @@
 
 #include <layerbench/report/markdown.hpp>
 #include <layerbench/report/page.hpp>
+#include <layerbench/report/roofline_chart.hpp>
 
 #include "support/golden.hpp"
 #include "support/mentions.hpp"

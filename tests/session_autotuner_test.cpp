@@ -17,6 +17,7 @@
 #include <layerbench/backend/reference/activation.hpp>
 #include <layerbench/op/activation.hpp>
 #include <layerbench/session/autotuner.hpp>
+#include <layerbench/session/plan_search.hpp>
 #include <layerbench/shape/json.hpp>
 
 #include "support/mentions.hpp"

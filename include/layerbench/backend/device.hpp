@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -18,8 +17,9 @@
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/formula.hpp>
 #include <layerbench/backend/timing_mode.hpp>
-#include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/op.hpp>
 #include <layerbench/op/test_data.hpp>
+#include <layerbench/shape/dtype.hpp>
 
 /// Backends and plans behind interfaces, so that all that measures is written, and compiled, once.
 namespace layerbench::run {
@@ -50,11 +50,7 @@ class bound_plan {
 };
 
 /// The first of `values` that is infinite or not a number.
-[[nodiscard]] inline std::optional<std::int64_t> first_non_finite(std::span<const float> values) {
-  const auto found = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
-  if (found == values.end()) return std::nullopt;
-  return found - values.begin();
-}
+[[nodiscard]] std::optional<std::int64_t> first_non_finite(std::span<const float> values);
 
 /// The plan of some op on some backend (see the concept `implements`).
 class any_plan {
@@ -68,44 +64,22 @@ class any_plan {
   [[nodiscard]] virtual std::string algorithm() const = 0;
   /// At most `most` other plans that the library has for the request, in its order. Call it once:
   /// a library may have moved on to its last plan.
-  [[nodiscard]] virtual std::vector<std::unique_ptr<any_plan>> alternatives(std::size_t /*most*/) {
-    return {};
-  }
+  [[nodiscard]] virtual std::vector<std::unique_ptr<any_plan>> alternatives(std::size_t /*most*/);
   virtual void upload(std::size_t operand, std::span<const float> values, address to) const = 0;
   virtual void download(std::size_t operand, address from, std::span<float> values) const = 0;
   /// As upload() of all elements of `data`; later calls find them.
-  virtual void draw(std::size_t operand, const test_data& data, address to) const {
-    upload(operand, random_values(data), to);
-  }
+  virtual void draw(std::size_t operand, const test_data& data, address to) const;
   /// Row-major index of the first element that is infinite or not a number.
   [[nodiscard]] virtual std::optional<std::int64_t> first_non_finite(std::size_t operand,
-                                                                     address from) const {
-    return run::first_non_finite(downloaded(operand, from));
-  }
+                                                                     address from) const;
   /// Row-major index of the first element that differs between two copies of the operand.
   [[nodiscard]] virtual std::optional<std::int64_t> first_difference(std::size_t operand, address a,
-                                                                     address b) const {
-    const std::vector<float> first = downloaded(operand, a);
-    const std::vector<float> second = downloaded(operand, b);
-    const auto found = std::ranges::mismatch(first, second).in1;
-    if (found == first.end()) return std::nullopt;
-    return found - first.begin();
-  }
+                                                                     address b) const;
   /// The elements at these row-major indices.
   [[nodiscard]] virtual std::vector<float> gather(std::size_t operand, address from,
-                                                  std::span<const std::int64_t> indices) const {
-    const std::vector<float> all = downloaded(operand, from);
-    std::vector<float> values;
-    for (const std::int64_t i : indices) values.push_back(all[static_cast<std::size_t>(i)]);
-    return values;
-  }
+                                                  std::span<const std::int64_t> indices) const;
   /// All elements, row-major.
-  [[nodiscard]] std::vector<float> downloaded(std::size_t operand, address from) const {
-    std::vector<float> values(
-        static_cast<std::size_t>(elements(operands()[operand].logical.extents)));
-    download(operand, from, values);
-    return values;
-  }
+  [[nodiscard]] std::vector<float> downloaded(std::size_t operand, address from) const;
   /// The plan must outlive what it binds.
   [[nodiscard]] virtual std::unique_ptr<bound_plan> bind(std::span<const address> operands,
                                                          address workspace) const = 0;
@@ -114,29 +88,14 @@ class any_plan {
   [[nodiscard]] virtual std::unique_ptr<any_plan> forward() const { return nullptr; }
   /// The number that the plan keeps in memory for an exact result of operand `output`.
   [[nodiscard]] virtual reference::sum as_stored(std::size_t /*output*/,
-                                                 const reference::sum& exact) const {
-    return exact;
-  }
+                                                 const reference::sum& exact) const;
 };
 
 /// The operand whose memory operand `i` of a plan overwrites; nothing if it overwrites none.
-[[nodiscard]] inline std::optional<std::size_t> overwritten_by(const any_plan& plan,
-                                                               std::size_t i) {
-  const std::vector<plan_operand>& operands = plan.operands();
-  if (operands[i].logical.role != op::role::destination) return std::nullopt;
-  const std::size_t found = op::overwritten_source(operands, &plan_operand::logical);
-  return found < operands.size() ? std::optional(found) : std::nullopt;
-}
+[[nodiscard]] std::optional<std::size_t> overwritten_by(const any_plan& plan, std::size_t i);
 
 /// Writes the elements of an operand to its memory.
-inline void write(const any_plan& plan, std::size_t operand, const reference::tensor& values,
-                  address to) {
-  if (values.drawn() != nullptr) {
-    plan.draw(operand, *values.drawn(), to);
-  } else {
-    plan.upload(operand, values.memory(), to);
-  }
-}
+void write(const any_plan& plan, std::size_t operand, const reference::tensor& values, address to);
 
 /// A clock that work on a device passes, instead of this program's: stop() waits for what was
 /// enqueued since start(), and returns the seconds that it took.
@@ -185,9 +144,7 @@ class compute_device {
   /// Whether its memory and threads are this program's.
   [[nodiscard]] virtual bool is_host() const = 0;
   /// Whether there is a plan for that kind of op; needs no device.
-  [[nodiscard]] bool implements_op(const op::any& op) const {
-    return (between_ranks_ && op.name() == op::allreduce::name) || has_own_plan(op);
-  }
+  [[nodiscard]] bool implements_op(const op::any& op) const;
   /// Bytes of the last-level caches that its threads use, together.
   [[nodiscard]] virtual std::size_t cache_bytes() const = 0;
   /// Bytes of the private caches of the cores that its threads use, together; 0 on GPUs.
@@ -208,9 +165,7 @@ class compute_device {
   /// fail; nothing if the device can still be used.
   [[nodiscard]] virtual std::optional<std::string> lasting_error() { return std::nullopt; }
   /// Waits for calls that are timed, unless its own clock does.
-  void finish() {
-    if (clock() == nullptr) synchronize();
-  }
+  void finish();
   /// The queue of its work in its library's type, cudaStream_t on GPUs; null where there is none.
   [[nodiscard]] virtual void* stream() { return nullptr; }
   /// What it can do at most in that data type, by its design.
@@ -233,11 +188,7 @@ class compute_device {
   virtual void on_all_threads(const std::function<void(int)>& work) = 0;
   /// The plan that was chosen, by whoever was told to, where the request names no algorithm. Throws
   /// `unsupported`, and where implements_op says no.
-  [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op, plan_request request) {
-    if (between_ranks_ && op.name() == op::allreduce::name) return between_ranks_(op, request);
-    if (choice_ && request.algorithm.empty()) request.algorithm = choice_(op, request);
-    return make_plan(op, request);
-  }
+  [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op, plan_request request);
   /// The library's plan: no choice is made, and an all-reduce is not between ranks.
   [[nodiscard]] virtual std::unique_ptr<any_plan> make_plan(const op::any& op,
                                                             const plan_request& request) = 0;
@@ -245,9 +196,7 @@ class compute_device {
   /// Never makes the plan of that algorithm again, where nobody asks for it by name. Returns
   /// whether plan() makes another one from now on.
   [[nodiscard]] bool reject(const op::any& op, const plan_request& request,
-                            const std::string& algorithm, const std::string& why) {
-    return rejection_ && rejection_(op, request, algorithm, why);
-  }
+                            const std::string& algorithm, const std::string& why);
   void set_rejection(plan_rejection rejection) { rejection_ = std::move(rejection); }
   /// From now on `make` makes plans of all-reduces.
   void set_between_ranks(plan_maker make) { between_ranks_ = std::move(make); }
@@ -264,14 +213,11 @@ class compute_device {
 };
 
 /// The plan of `op` on the device; null where it has none.
-[[nodiscard]] inline std::unique_ptr<any_plan> plan_or_null(compute_device& device,
-                                                            const op::any& op,
-                                                            const plan_request& request) {
-  try {
-    return device.plan(op, request);
-  } catch (const unsupported&) {
-    return nullptr;
-  }
-}
+[[nodiscard]] std::unique_ptr<any_plan> plan_or_null(compute_device& device, const op::any& op,
+                                                     const plan_request& request);
 
 }  // namespace layerbench::run
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/backend/device-inl.hpp>
+#endif

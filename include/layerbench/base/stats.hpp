@@ -5,36 +5,23 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <numbers>
-#include <numeric>
 #include <optional>
-#include <utility>
 #include <vector>
 
 namespace layerbench::stats {
 
 /// Quantile `q` in [0, 1] of ascending `sorted` (not empty), interpolated linearly between order
 /// statistics (Hyndman and Fan's type 7, the default of NumPy and R).
-[[nodiscard]] inline double quantile(const std::vector<double>& sorted, double q) {
-  const double position = q * static_cast<double>(sorted.size() - 1);
-  const auto below = static_cast<std::size_t>(position);
-  const std::size_t above = std::min(below + 1, sorted.size() - 1);
-  return std::lerp(sorted[below], sorted[above], position - static_cast<double>(below));
-}
+[[nodiscard]] double quantile(const std::vector<double>& sorted, double q);
 
 /// Median of `values` (not empty).
-[[nodiscard]] inline double median(std::vector<double> values) {
-  std::ranges::sort(values);
-  return quantile(values, 0.5);
-}
+[[nodiscard]] double median(std::vector<double> values);
 
 /// sqrt(a * a + b * b). std::hypot would need glibc 2.35, which servers with GPUs may not have.
 [[nodiscard]] inline double root_of_squares(double a, double b) { return std::sqrt(a * a + b * b); }
 
 /// Arithmetic mean of `values` (not empty).
-[[nodiscard]] inline double mean(const std::vector<double>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
+[[nodiscard]] double mean(const std::vector<double>& values);
 
 /// Whether `found` of `all` values are few enough to be outliers: one, or a tenth of them.
 [[nodiscard]] constexpr bool is_rare(std::ptrdiff_t found, std::size_t all) {
@@ -47,139 +34,46 @@ inline constexpr std::size_t min_sample_size = 5;
 
 /// The limit above which `values` (not empty) are outliers: 1.5 times their median. Infinite if so
 /// many are above it that they are no outliers.
-[[nodiscard]] inline double outlier_limit(const std::vector<double>& values) {
-  constexpr double far = 1.5;  // times the median
-  const double limit = far * median(values);
-  const auto found = std::ranges::count_if(values, [&](double value) { return value > limit; });
-  return values.size() >= min_sample_size && is_rare(found, values.size()) ? limit : HUGE_VAL;
-}
+[[nodiscard]] double outlier_limit(const std::vector<double>& values);
 
 /// The mean of `values` (not empty) without outliers above, since medians of layers do not add up
 /// to the median of a step. Of few values it is the median, which one outlier does not change.
-[[nodiscard]] inline double mean_without_outliers(std::vector<double> values) {
-  if (values.size() < min_sample_size) return median(std::move(values));
-  const double limit = outlier_limit(values);
-  std::erase_if(values, [&](double value) { return value > limit; });
-  return mean(values);
-}
+[[nodiscard]] double mean_without_outliers(std::vector<double> values);
 
 /// Sample standard deviation (n - 1); 0 for fewer than two values.
-[[nodiscard]] inline double stddev(const std::vector<double>& values) {
-  if (values.size() < 2) return 0;
-  const double centre = mean(values);
-  double sum = 0;
-  for (const double value : values) sum += (value - centre) * (value - centre);
-  return std::sqrt(sum / static_cast<double>(values.size() - 1));
-}
+[[nodiscard]] double stddev(const std::vector<double>& values);
 
 struct interval {
   double low;
   double high;
 };
 
-namespace detail {
-
-/// The continued fraction of the incomplete beta function (NIST Digital Library of Mathematical
-/// Functions, 8.17.22), by Lentz's method; converges fast where x < (a + 1) / (a + b + 2).
-[[nodiscard]] inline double beta_fraction(double a, double b, double x) {
-  constexpr int most = 1000;
-  constexpr double precise = 1e-15;
-  double above = 1;  // ratios of consecutive numerators, and of denominators
-  double below = 1 / (1 - (a + b) * x / (a + 1));
-  double value = below;
-  const auto next = [&](double coefficient) {
-    above = 1 + coefficient / above;
-    below = 1 / (1 + coefficient * below);
-    value *= above * below;
-  };
-  for (int m = 1; m <= most && (m == 1 || std::abs(above * below - 1) > precise); ++m) {
-    next(m * (b - m) * x / ((a + 2 * m - 1) * (a + 2 * m)));
-    next(-(a + m) * (a + b + m) * x / ((a + 2 * m) * (a + 2 * m + 1)));
-  }
-  return value;
-}
-
-}  // namespace detail
-
 /// How probable it is that Student's t with `freedom` > 0 degrees of freedom is further from 0 than
 /// `t`, on either side (Abramowitz and Stegun, 26.5.27).
-[[nodiscard]] inline double student_t_p_value(double t, double degrees_of_freedom) {
-  const double square = t * t;
-  if (square == 0) return 1;
-  if (!std::isfinite(square)) return 0;
-  const double a = degrees_of_freedom / 2;
-  constexpr double b = 0.5;
-  const double x = degrees_of_freedom / (degrees_of_freedom + square);
-  const double rest = square / (degrees_of_freedom + square);
-  const double front = std::exp(std::lgamma(a + b) - std::lgamma(a) - std::lgamma(b) +
-                                a * std::log(x) + b * std::log(rest));
-  if (x < (a + 1) / (a + b + 2)) return front * detail::beta_fraction(a, b, x) / a;
-  return 1 - front * detail::beta_fraction(b, a, rest) / b;
-}
+[[nodiscard]] double student_t_p_value(double t, double degrees_of_freedom);
 
 /// How far from 0, on either side, `confidence` of Student's distribution reaches: half the width
 /// of an interval, in standard errors.
-[[nodiscard]] inline double student_t_quantile(double degrees_of_freedom,
-                                               double confidence = 0.95) {
-  double low = 0;
-  double high = 1;
-  while (student_t_p_value(high, degrees_of_freedom) > 1 - confidence) high *= 2;
-  constexpr int halvings = 60;
-  for (int i = 0; i < halvings; ++i) {
-    const double middle = std::midpoint(low, high);
-    (student_t_p_value(middle, degrees_of_freedom) > 1 - confidence ? low : high) = middle;
-  }
-  return high;
-}
+[[nodiscard]] double student_t_quantile(double degrees_of_freedom, double confidence = 0.95);
 
 /// Student's 95 % interval of the mean of `values` (not empty), within their range; below 5 values
 /// that range.
-[[nodiscard]] inline interval mean_interval(const std::vector<double>& values) {
-  const auto [least, most] = std::ranges::minmax(values);
-  if (values.size() < min_sample_size) return {least, most};
-  const auto n = static_cast<double>(values.size());
-  const double half = student_t_quantile(n - 1) * stddev(values) / std::sqrt(n);
-  const double centre = mean(values);
-  return {std::max(least, centre - half), std::min(most, centre + half)};
-}
+[[nodiscard]] interval mean_interval(const std::vector<double>& values);
 
 /// The p values of tests made together, adjusted for their number: if all tests below a level are
 /// accepted, the probability of one or more false ones is at most that level, whatever the tests'
 /// dependence (Holm, A Simple Sequentially Rejective Multiple Test Procedure, 1979).
-[[nodiscard]] inline std::vector<double> holm(const std::vector<double>& p) {
-  std::vector<std::size_t> order(p.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t i) { return p[i]; });
-  std::vector<double> adjusted(p.size());
-  double largest = 0;
-  auto left = static_cast<double>(p.size());
-  for (const std::size_t i : order) {
-    largest = std::max(largest, std::min(1.0, left * p[i]));
-    adjusted[i] = largest;
-    --left;
-  }
-  return adjusted;
-}
+[[nodiscard]] std::vector<double> holm(const std::vector<double>& p);
 
 /// Distribution-free interval that covers the median with at least `confidence`: the order
 /// statistics k and n+1-k with the largest k for which 1 - 2 P(Binomial(n, 1/2) < k) suffices
 /// (David and Nagaraja, Order Statistics, 7.1). Nothing when n is too small for any such k:
 /// below 6 samples no pair of them covers the median with 95 %.
-[[nodiscard]] inline std::optional<interval> median_interval(const std::vector<double>& sorted,
-                                                             double confidence = 0.95) {
-  const auto n = static_cast<double>(sorted.size());
-  const double tail = (1 - confidence) / 2;
-  double cumulative = 0;
-  std::size_t k = 0;
-  while (2 * k < sorted.size()) {
-    const auto i = static_cast<double>(k);
-    cumulative += std::exp(std::lgamma(n + 1) - std::lgamma(i + 1) - std::lgamma(n - i + 1) -
-                           n * std::numbers::ln2);
-    if (cumulative > tail) break;
-    ++k;
-  }
-  if (k == 0) return std::nullopt;
-  return interval{sorted[k - 1], sorted[sorted.size() - k]};
-}
+[[nodiscard]] std::optional<interval> median_interval(const std::vector<double>& sorted,
+                                                      double confidence = 0.95);
 
 }  // namespace layerbench::stats
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/base/stats-inl.hpp>
+#endif

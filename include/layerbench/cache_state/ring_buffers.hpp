@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -31,50 +30,18 @@ struct slice {
 class ring_buffers {
  public:
   /// Reserves bytes in every slot of a kind's ring.
-  slice add(buffer_kind kind, std::size_t bytes) {
-    ring& to = ring_of(kind);
-    // Large operands begin at a page, as a model's tensors do. Small ones are packed: a page for
-    // each would make the ring many times as long as the memory that is touched.
-    const std::size_t alignment = kind == buffer_kind::own || bytes < page ? cache_line : page;
-    const slice result{kind, rounded_up(to.slot_bytes, alignment)};
-    to.slot_bytes = result.offset + bytes;
-    to.alignment = std::max(to.alignment, alignment);
-    return result;
-  }
+  slice add(buffer_kind kind, std::size_t bytes);
 
   /// Sets the number of slots of each ring, and of that of activations, after the last add().
-  void set_slots(std::size_t slots, std::size_t of_activations) {
-    for (ring& one : rings_) {
-      one.slot_bytes = rounded_up(one.slot_bytes, one.alignment);
-      one.bytes = slots * one.slot_bytes;
-    }
-    ring& activations = ring_of(buffer_kind::activations);
-    activations.bytes = of_activations * activations.slot_bytes;
-    ring& own = ring_of(buffer_kind::own);
-    own.bytes = std::min(slots, max_own_slots()) * own.slot_bytes;
-  }
+  void set_slots(std::size_t slots, std::size_t of_activations);
 
-  [[nodiscard]] std::size_t slot_bytes(buffer_kind kind) const {
-    return rings_.at(index(kind)).slot_bytes;
-  }
-  [[nodiscard]] std::size_t ring_bytes(buffer_kind kind) const {
-    return rings_.at(index(kind)).bytes;
-  }
+  [[nodiscard]] std::size_t slot_bytes(buffer_kind kind) const;
+  [[nodiscard]] std::size_t ring_bytes(buffer_kind kind) const;
   /// Sets where a kind's ring begins.
   void set_memory(buffer_kind kind, address memory) { ring_of(kind).memory = memory; }
 
-  [[nodiscard]] address at(const slice& of, std::int64_t call) const {
-    const ring& in = rings_.at(index(of.kind));
-    if (in.bytes == 0) return in.memory;  // of operands that a library does without
-    const std::size_t slot = static_cast<std::size_t>(call) * in.slot_bytes % in.bytes;
-    return static_cast<std::byte*>(in.memory) + slot + of.offset;
-  }
-  [[nodiscard]] std::vector<address> at(const std::vector<slice>& slices, std::int64_t call) const {
-    std::vector<address> addresses;
-    addresses.reserve(slices.size());
-    for (const slice& of : slices) addresses.push_back(at(of, call));
-    return addresses;
-  }
+  [[nodiscard]] address at(const slice& of, std::int64_t call) const;
+  [[nodiscard]] std::vector<address> at(const std::vector<slice>& slices, std::int64_t call) const;
 
  private:
   static constexpr std::size_t page = 4096;
@@ -94,13 +61,13 @@ class ring_buffers {
   ring& ring_of(buffer_kind kind) { return rings_.at(index(kind)); }
 
   /// Each row keeps its own copies for as long as it lives, so their memory is limited.
-  [[nodiscard]] std::size_t max_own_slots() {
-    constexpr std::size_t max_bytes = std::size_t{64} << 20U;
-    const std::size_t slot = std::max<std::size_t>(1, ring_of(buffer_kind::own).slot_bytes);
-    return std::max<std::size_t>(1, max_bytes / slot);
-  }
+  [[nodiscard]] std::size_t max_own_slots();
 
   std::array<ring, 4> rings_;
 };
 
 }  // namespace layerbench::run
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/cache_state/ring_buffers-inl.hpp>
+#endif

@@ -4,19 +4,10 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <layerbench/analysis/compare/text.hpp>
-#include <layerbench/analysis/predict/text.hpp>
-#include <layerbench/analysis/predict/validation_text.hpp>
-#include <layerbench/analysis/report_data.hpp>
-#include <layerbench/analysis/roofline/text.hpp>
-#include <layerbench/analysis/scaling/text.hpp>
+#include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/base/table.hpp>
-#include <layerbench/report/html.hpp>
 #include <layerbench/report/tables.hpp>
 
 /// A report in GitHub's Markdown, for pull requests.
@@ -25,81 +16,24 @@ namespace layerbench::report {
 namespace detail {
 
 /// `text` on one line, with all markup escaped.
-[[nodiscard]] inline std::string plain(std::string_view text) {
-  std::string result;
-  for (const char c : printable(text)) {
-    if (c == '\n' || c == '\t') {
-      result += ' ';
-    } else if (c == '<' || c == '&') {
-      result += c == '<' ? "&lt;" : "&amp;";
-    } else {
-      if (std::string_view("\\|`*[]~").find(c) != std::string_view::npos) result += '\\';
-      result += c;
-    }
-  }
-  return result;
-}
+[[nodiscard]] std::string plain(std::string_view text);
 
-[[nodiscard]] inline std::string to_markdown(table t) {
-  for (auto& row : t.rows) {
-    for (std::string& cell : row) cell = plain(cell);
-  }
-  return text(t) + '\n';
-}
+[[nodiscard]] std::string to_markdown(table t);
 
-[[nodiscard]] inline std::string to_markdown(const std::vector<std::string>& texts) {
-  std::string result;
-  for (const std::string& text : texts) {
-    // A list's item may be a heading, a quotation or a list itself.
-    const bool is_markup =
-        !text.empty() && std::string_view("#>+-=").find(text.front()) != std::string_view::npos;
-    result += std::string("- ") + (is_markup ? "\\" : "") + plain(text) + '\n';
-  }
-  return texts.empty() ? result : result + '\n';
-}
+[[nodiscard]] std::string to_markdown(const std::vector<std::string>& texts);
 
-[[nodiscard]] inline std::string heading(int level, const std::string& title) {
-  return fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level), '#'), plain(title));
-}
+[[nodiscard]] std::string heading(int level, const std::string& title);
 
-[[nodiscard]] inline std::string to_markdown(const analysis::comparison& all) {
-  std::string result = heading(3, "Comparison: " + comparison_title(all)) +
-                       to_markdown(lines(comparison_header(all)));
-  if (!all.models.empty()) {
-    result += to_markdown(models_table(all)) + to_markdown(lines(top_contributors_text(all)));
-  }
-  if (!all.layers.empty()) result += to_markdown(layers_table(all));
-  return result + to_markdown(lines(remarks(all)));
-}
+[[nodiscard]] std::string to_markdown(const analysis::comparison& all);
 
 }  // namespace detail
 
 /// The report as Markdown: summary and warnings; each case with its heaviest layers; validation,
 /// comparisons and history if there are any; the files.
-[[nodiscard]] inline std::string markdown(const report_data& of) {
-  using detail::heading;
-  using detail::to_markdown;
-  std::string result = heading(2, "layerbench") + to_markdown(overview(of)) +
-                       to_markdown(facts(of)) + to_markdown(detail::lines(text(of.contentions))) +
-                       to_markdown(warnings(of));
-  for (const analysis::prediction& p : of.predictions) {
-    result += heading(3, case_title(of, p)) + to_markdown(detail::case_remarks(p));
-    if (!p.layers.empty()) result += to_markdown(layers_table(p));
-    if (p.limits) result += to_markdown(analysis::worth_optimising_table(p));
-  }
-  if (of.has_validation()) {
-    const analysis::validation& all = of.validation;
-    result += heading(3, "Validation");
-    if (!all.cases.empty()) result += to_markdown(analysis::validation_table(all));
-    result += to_markdown(detail::lines(remarks(all)));
-  }
-  if (!of.uncompared.empty()) result += heading(3, "Comparison") + to_markdown(of.uncompared);
-  for (const analysis::comparison& comparison : of.comparisons) result += to_markdown(comparison);
-  for (const analysis::time_series& series : of.history) {
-    result += heading(3, "History: " + history_title(series)) + to_markdown(history_table(series));
-  }
-  return result + heading(3, "Files") + to_markdown(files_table(of.files)) +
-         to_markdown(reading(of));
-}
+[[nodiscard]] std::string markdown(const report_data& of);
 
 }  // namespace layerbench::report
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/report/markdown-inl.hpp>
+#endif

@@ -19,6 +19,7 @@
 #include <layerbench/analysis/predict/layer_table.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/report_data.hpp>
+#include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>

@@ -2,16 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include <layerbench/result/manifest.hpp>
 #include <layerbench/result/name.hpp>
@@ -26,26 +24,10 @@ struct label {
   std::string state;
   bool inserted = false;
 
-  [[nodiscard]] std::string text() const {
-    return fmt::format("key={};algo={};state={}{}", key, algorithm, state,
-                       inserted ? ";inserted" : "");
-  }
+  [[nodiscard]] std::string text() const;
 
   /// The inverse of text(); fields that are missing stay empty, unknown ones are ignored.
-  [[nodiscard]] static label parse(std::string_view text) {
-    label read;
-    for (const std::string_view part : detail::split(text, ';')) {
-      const std::size_t equals = part.find('=');
-      const std::string_view field = part.substr(0, equals);
-      const std::string_view value =
-          equals == std::string_view::npos ? "" : part.substr(equals + 1);
-      if (field == "key") read.key = value;
-      if (field == "algo") read.algorithm = value;
-      if (field == "state") read.state = value;
-      if (field == "inserted") read.inserted = true;
-    }
-    return read;
-  }
+  [[nodiscard]] static label parse(std::string_view text);
 };
 
 /// The counters of a row by their names.
@@ -66,10 +48,7 @@ struct measurement {
   std::string error;  ///< why there is no timing; empty if there is one
 
   /// Mean time of one call without stalls, or the median if the row has no mean.
-  [[nodiscard]] double mean_seconds() const {
-    const auto mean = counters.find("mean_s");
-    return mean == counters.end() ? seconds : mean->second;
-  }
+  [[nodiscard]] double mean_seconds() const;
   /// Whether a budget left no time for it, so that it did not fail.
   [[nodiscard]] bool left_out() const { return error.starts_with(left_out_begin); }
   /// Whether something else used the processors meanwhile.
@@ -78,10 +57,7 @@ struct measurement {
   [[nodiscard]] bool power_capped() const { return is_marked("power_capped"); }
 
  private:
-  [[nodiscard]] bool is_marked(std::string_view counter) const {
-    const auto mark = counters.find(counter);
-    return mark != counters.end() && mark->second != 0;
-  }
+  [[nodiscard]] bool is_marked(std::string_view counter) const;
 };
 
 /// Least share of disturbed timings at which a result is marked.
@@ -91,20 +67,10 @@ inline constexpr double mostly_disturbed = 0.5;
 
 /// The identity of a timing: work, library, conditions. Rows with equal identities, from files with
 /// equal contexts, are interchangeable.
-[[nodiscard]] inline std::string identity(const configuration_name& configuration,
-                                          std::string_view op, std::string_view pass,
-                                          std::string_view key, std::string_view cache,
-                                          std::string_view state) {
-  name_parameters parameters = configuration.parameters;
-  // What is computed is in op, pass and key.
-  for (const char* name : {"phase", "tokens", "context", "fusion"}) parameters.erase(name);
-  return fmt::format("{}/{}/{}/{}/{}/{}/{}{}", op, pass, configuration.backend, configuration.dtype,
-                     key, cache, state, detail::parameter_text(parameters));
-}
-[[nodiscard]] inline std::string identity(const measurement& row) {
-  return identity(row.name.configuration, row.name.op, row.name.pass, row.label.key, row.name.cache,
-                  row.label.state);
-}
+[[nodiscard]] std::string identity(const configuration_name& configuration, std::string_view op,
+                                   std::string_view pass, std::string_view key,
+                                   std::string_view cache, std::string_view state);
+[[nodiscard]] std::string identity(const measurement& row);
 
 /// The version of the format of result files (docs/formats.md).
 inline constexpr std::string_view format_version = "1";
@@ -148,19 +114,15 @@ struct results {
   std::vector<std::string> notes = {};  ///< sentences on rows that are left out
 
   /// The value of a context field, or nothing.
-  [[nodiscard]] std::optional<std::string> context_value(std::string_view field) const {
-    const auto found = context.find(field);
-    if (found == context.end()) return std::nullopt;
-    return found->second;
-  }
+  [[nodiscard]] std::optional<std::string> context_value(std::string_view field) const;
   /// The device of the file: the processor, and the GPU if there is one.
-  [[nodiscard]] std::string device() const {
-    const std::string processor = context_value("device").value_or("not said");
-    const auto gpu = context_value("gpu");
-    return gpu ? processor + ", " + *gpu : processor;
-  }
+  [[nodiscard]] std::string device() const;
   /// Whether the run was stopped before all was measured.
   [[nodiscard]] bool interrupted() const { return context_value("interrupted") == "1"; }
 };
 
 }  // namespace layerbench::result
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/result/measurement-inl.hpp>
+#endif

@@ -2,30 +2,26 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
 #include <memory>
-#include <optional>
 #include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/device.hpp>
 #include <layerbench/backend/oracle.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/machine/telemetry.hpp>
-#include <layerbench/model/step.hpp>
+#include <layerbench/op/op.hpp>
+#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/session/plan_search.hpp>
-#include <layerbench/timing/clock.hpp>
-#include <layerbench/timing/interrupt.hpp>
 
 namespace layerbench::run {
 
@@ -41,72 +37,24 @@ class autotuner {
 
   /// Reads the plans that a result file names. `now` has the context fields that must agree: other
   /// libraries use the same names for other plans. Throws bad_input where they differ.
-  void restore(const std::string& file, const description& now) {
-    const result::results before = result::read(file);
-    for (const auto& [name, value] : now) {
-      const auto then = before.context.find(name);
-      const std::string was = then == before.context.end() ? "not known" : then->second;
-      if (was == value) continue;
-      throw bad_input(file, "/context/" + name,
-                      fmt::format("its plans were chosen where it was {}, here it is {}; choose "
-                                  "them again with --plans=measured",
-                                  was, value));
-    }
-    if (measures_) candidates_ = before.candidates;
-    forbid(before.candidates);
-    const auto threads = before.context.find("threads");
-    const std::string usual_threads = threads == before.context.end() ? "" : threads->second;
-    for (const result::measurement& row : before.rows) {
-      if (!row.error.empty() || forbids(row, usual_threads)) continue;
-      const std::string work = work_name(row, usual_threads);
-      known_[work] = row.label.algorithm;
-      if (!measures_) replayed_.insert(work);
-    }
-    if (known_.empty() && !measures_)
-      throw bad_input(file, "/benchmarks", "no row that names a plan");
-  }
+  void restore(const std::string& file, const description& now);
 
   /// Reads which plans a run that goes on must not use.
   void restore_forbidden(const std::string& file) { forbid(result::read(file).candidates); }
   /// Whether a row was measured with a plan that must not be used. `usual_threads` are those of
   /// rows whose names have none.
   [[nodiscard]] bool forbids(const result::measurement& row,
-                             const std::string& usual_threads) const {
-    return is_forbidden(work_name(row, usual_threads), row.label.algorithm);
-  }
+                             const std::string& usual_threads) const;
 
   /// Returns the algorithm for an op on a backend's device; empty: the library's choice. Throws
   /// unsupported where the device has no plan, and device_lost.
   [[nodiscard]] std::string choose(const std::string& backend, int threads, device_context& context,
-                                   const op::any& op, const plan_request& request) {
-    const std::string work = work_name(backend, threads, op, request);
-    const auto known = known_.find(work);
-    if (known != known_.end()) {
-      used_ = true;
-      return known->second;
-    }
-    if (measures_ && !interrupt_guard::interrupted() && stopwatch::now() < end_) {
-      return known_[work] = fastest(work, context, op, request);
-    }
-    if (!candidates_.contains(work)) return {};
-    return known_[work] = first_allowed(work, context, op, request);
-  }
+                                   const op::any& op, const plan_request& request);
 
   /// Forbids a plan, whose results are wrong or which broke the device. Returns false, and changes
   /// nothing, where a result file asked for that plan.
   bool reject(const std::string& backend, int threads, const op::any& op,
-              const plan_request& request, const std::string& algorithm, const std::string& why) {
-    const std::string work = work_name(backend, threads, op, request);
-    if (replayed_.contains(work)) return false;
-    known_.erase(work);
-    std::vector<result::plan_candidate>& all = candidates_[work];
-    auto found = std::ranges::find(all, algorithm, &result::plan_candidate::algorithm);
-    if (found == all.end()) found = all.insert(found, {.algorithm = algorithm});
-    found->note = why;
-    found->forbidden = true;
-    note(work, fmt::format("{} is out: {}", algorithm, why));
-    return true;
-  }
+              const plan_request& request, const std::string& algorithm, const std::string& why);
 
   /// Texts for people, about choices that differ from the library's and about failed candidates.
   [[nodiscard]] const std::vector<std::string>& notes() const { return notes_; }
@@ -119,143 +67,45 @@ class autotuner {
   /// Names all that a library's choice depends on.
   [[nodiscard]] static std::string full_name(const std::string& backend, const std::string& threads,
                                              const std::string& type, const std::string& order,
-                                             const std::string& work) {
-    return fmt::format("{}/threads:{}/{}/{}/{}", backend, threads, type, order, work);
-  }
+                                             const std::string& work);
 
   [[nodiscard]] static std::string work_name(const std::string& backend, int threads,
-                                             const op::any& op, const plan_request& request) {
-    return full_name(backend, std::to_string(threads), std::string(name(request.type)),
-                     std::string(name(request.order)), model::work_of(op, request.pass));
-  }
+                                             const op::any& op, const plan_request& request);
 
   [[nodiscard]] static std::string work_name(const result::measurement& row,
-                                             const std::string& usual_threads) {
-    const result::configuration_name& configuration = row.name.configuration;
-    return full_name(configuration.backend, configuration.parameter("threads", usual_threads),
-                     configuration.dtype, configuration.parameter("layout", "nhwc"),
-                     fmt::format("{}/{}/{}", row.name.op, row.name.pass, row.label.key));
-  }
+                                             const std::string& usual_threads);
 
-  void forbid(const result::plan_candidates& known) {
-    for (const auto& [work, candidates] : known) {
-      for (const result::plan_candidate& one : candidates) {
-        if (one.forbidden && !is_forbidden(work, one.algorithm)) candidates_[work].push_back(one);
-      }
-    }
-  }
+  void forbid(const result::plan_candidates& known);
 
-  [[nodiscard]] bool is_forbidden(const std::string& work, const std::string& algorithm) const {
-    const auto found = candidates_.find(work);
-    return found != candidates_.end() &&
-           std::ranges::any_of(found->second, [&](const result::plan_candidate& one) {
-             return one.forbidden && one.algorithm == algorithm;
-           });
-  }
+  [[nodiscard]] bool is_forbidden(const std::string& work, const std::string& algorithm) const;
 
   /// The library's choice and at most `others` plans that it proposes next, without the forbidden
   /// ones. `own` gets the algorithm of the first. Throws unsupported if none is left.
   [[nodiscard]] std::vector<std::unique_ptr<any_plan>> allowed_plans(
       const std::string& work, device_context& context, const op::any& op,
-      const plan_request& request, std::size_t others, std::string& own) const {
-    std::vector<std::unique_ptr<any_plan>> plans;
-    plans.push_back(context.device().make_plan(op, request));
-    own = plans.front()->algorithm();
-    for (auto& other : plans.front()->alternatives(others)) plans.push_back(std::move(other));
-    std::erase_if(plans, [&](const auto& plan) { return is_forbidden(work, plan->algorithm()); });
-    if (!plans.empty()) return plans;
-    std::string reasons;
-    for (const result::plan_candidate& one : candidates_.at(work)) {
-      if (one.forbidden) reasons += fmt::format("; {}: {}", one.algorithm, one.note);
-    }
-    throw unsupported("no plan of the library is left" + reasons);
-  }
+      const plan_request& request, std::size_t others, std::string& own) const;
 
   /// The first plan that is not forbidden; nothing where that is the library's choice.
   [[nodiscard]] std::string first_allowed(const std::string& work, device_context& context,
-                                          const op::any& op, const plan_request& request) {
-    std::string own;
-    const auto plans = allowed_plans(work, context, op, request, candidates_.at(work).size(), own);
-    std::string first = plans.front()->algorithm();
-    if (first == own) return {};
-    note(work, fmt::format("{} in place of {}", first, own));
-    return first;
-  }
+                                          const op::any& op, const plan_request& request);
 
   /// Compares the library's choice with the plans that it proposes next; returns the algorithm of
   /// the fastest, or nothing where that is the library's choice. Throws device_lost.
   [[nodiscard]] std::string fastest(const std::string& work, device_context& context,
-                                    const op::any& op, const plan_request& request) {
-    // About as many as PyTorch times (benchmark_limit of torch.backends.cudnn is 10).
-    constexpr std::size_t most_candidates = 12;
-    const auto known = candidates_.find(work);
-    // Compared by the run that this one resumes, or before the choice was rejected.
-    if (known != candidates_.end() && is_complete(known->second)) {
-      return chosen(work, known->second);
-    }
-    std::string own;
-    auto plans = allowed_plans(work, context, op, request, most_candidates - 1, own);
-    std::string first = plans.front()->algorithm();
-    if (first == own) first.clear();
-    if (plans.size() == 1) return first;
-    context.device().activate();
-    detail::plan_search search(context, std::move(plans), seed_);
-    std::string lost;
-    bool measured = false;
-    try {
-      measured = search.measure(warmer_);
-      if (measured) search.verify_fastest(oracle_.of(op, request.pass));
-    } catch (const device_lost& e) {
-      lost = fmt::format("{}: {}", work, e.what());
-    }
-    for (const std::string& text : search.failures()) note(work, text);
-    if (!measured && lost.empty()) return first;
-    std::vector<result::plan_candidate> times = search.records();
-    for (result::plan_candidate& one : times) {
-      // A run that resumes this one compares them again, since not all had all their passes.
-      if (!measured) one.hot_seconds = one.cold_seconds = std::nullopt;
-    }
-    keep(candidates_[work], std::move(times), own);
-    if (!lost.empty()) throw device_lost(lost);
-    return chosen(work, candidates_[work]);
-  }
+                                    const op::any& op, const plan_request& request);
 
   /// Replaces what is known of candidates; forbidden ones stay, and the library's own is first.
   static void keep(std::vector<result::plan_candidate>& all,
-                   std::vector<result::plan_candidate> found, const std::string& own) {
-    for (result::plan_candidate& one : all) {
-      if (!one.forbidden) continue;
-      found.insert(one.algorithm == own ? found.begin() : found.end(), std::move(one));
-    }
-    all = std::move(found);
-  }
+                   std::vector<result::plan_candidate> found, const std::string& own);
 
   /// Whether the rounds of all remaining candidates ended.
-  [[nodiscard]] static bool is_complete(const std::vector<result::plan_candidate>& all) {
-    const auto has_ended = [](const result::plan_candidate& one) {
-      return one.cold_seconds || !one.note.empty();
-    };
-    return detail::fastest_of(all) != nullptr && std::ranges::all_of(all, has_ended);
-  }
+  [[nodiscard]] static bool is_complete(const std::vector<result::plan_candidate>& all);
 
   /// The algorithm of the fastest candidate; nothing where that is the library's choice.
   [[nodiscard]] std::string chosen(const std::string& work,
-                                   const std::vector<result::plan_candidate>& all) {
-    const result::plan_candidate* best = detail::fastest_of(all);
-    if (best == nullptr || best == &all.front()) {
-      if (all.front().forbidden) throw unsupported("no plan of the library is left");
-      return {};
-    }
-    std::string text = fmt::format("{} in place of {}", best->algorithm, all.front().algorithm);
-    const double gain = detail::seconds_of(all.front()) / detail::seconds_of(*best);
-    if (std::isfinite(gain)) text += fmt::format(", {:.2f} times as fast", gain);
-    note(work, text);
-    return best->algorithm;
-  }
+                                   const std::vector<result::plan_candidate>& all);
 
-  void note(const std::string& work, const std::string& text) {
-    notes_.push_back(fmt::format("{}: {}", work, text));
-  }
+  void note(const std::string& work, const std::string& text);
 
   bool measures_;
   double end_ = std::numeric_limits<double>::infinity();  ///< see stop_at()
@@ -270,3 +120,7 @@ class autotuner {
 };
 
 }  // namespace layerbench::run
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/session/autotuner-inl.hpp>
+#endif

@@ -2,22 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <map>
-#include <numeric>
 #include <optional>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/device.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/op/reorder.hpp>
-#include <layerbench/op/update.hpp>
+#include <layerbench/op/op.hpp>
+#include <layerbench/shape/dims.hpp>
 
 namespace layerbench::run {
 
@@ -36,17 +32,7 @@ class planned_calls {
   [[nodiscard]] const plan_request& request() const { return request_; }
 
   /// Empty where the device has no plan; measuring the call will report that.
-  [[nodiscard]] const plan_memory& of(const op::any& op, op::pass pass) {
-    const auto [known, is_new] = known_.try_emplace(model::work_of(op, pass));
-    if (is_new) {
-      plan_request request = request_;
-      request.pass = pass;
-      if (const auto plan = plan_or_null(device_, op, request)) {
-        known->second = {plan->operands(), plan->workspace_bytes()};
-      }
-    }
-    return known->second;
-  }
+  [[nodiscard]] const plan_memory& of(const op::any& op, op::pass pass);
 
  private:
   compute_device& device_;
@@ -56,12 +42,7 @@ class planned_calls {
 
 /// The layer's name of a reorder before `reader`, of one of its operands; the second of other work
 /// gets a 2 behind it, and so on.
-[[nodiscard]] inline std::string reorder_name(const model::call& reader,
-                                              const op::operand& source) {
-  const std::string pass =
-      op::is_backward(reader.pass) ? '_' + std::string(op::name(reader.pass)) : "";
-  return fmt::format("{}{}_{}_reorder", reader.layer, pass, source.name);
-}
+[[nodiscard]] std::string reorder_name(const model::call& reader, const op::operand& source);
 
 namespace detail {
 
@@ -75,55 +56,9 @@ namespace detail {
 ///   layers that read rows of values, and their gradients back.
 class reorder_inserter {
  public:
-  reorder_inserter(const model::step& step, planned_calls& planned)
-      : planned_(planned),
-        result_(step),
-        current_(step.tensors),
-        written_(step.tensors),
-        flattens_(planned.request().order == layout::any && trains(step)) {
-    result_.calls.clear();
-    std::iota(current_.begin(), current_.end(), std::size_t{0});
-    for (const model::kept_tensor& kept_tensor : step.kept) {
-      if (!step.writes(kept_tensor.tensor)) continue;
-      const dims& extents = kept_tensor.logical.extents;
-      const std::optional<stored> read = as_first_read(step, kept_tensor.tensor);
-      if (read) parameters_[kept_tensor.tensor] = *read;
-      written_[kept_tensor.tensor] = read.value_or(stored{extents, op::plain_order(extents)});
-    }
-    for (const model::call& call : step.calls) set_order_of_copies(call);
-    for (model::kept_tensor& kept_tensor : result_.kept) {
-      const std::optional<stored>& copy = written_[kept_tensor.tensor];
-      if (copy && !parameters_.contains(kept_tensor.tensor)) kept_tensor.order = copy->order;
-    }
-    // A call that sums gradients does not name the filters; the update that reads the sum does.
-    for (const model::call& call : step.calls) {
-      for (std::size_t j = 0; j < call.tensors.size(); ++j) {
-        const std::optional<stored> known = as_parameter(call, call.tensors, j);
-        if (known) parameters_[call.tensors[j]] = *known;
-      }
-    }
-  }
+  reorder_inserter(const model::step& step, planned_calls& planned);
 
-  void add(model::call call) {
-    const std::vector<plan_operand>& operands = planned_.of(call.op, call.pass).operands;
-    const std::vector<std::size_t> before = call.tensors;
-    for (std::size_t j = 0; j < call.tensors.size(); ++j) {
-      const std::size_t tensor = before[j];
-      call.tensors[j] = current_[tensor];
-      if (j >= operands.size()) continue;
-      const std::optional<stored> parameter = as_parameter(call, before, j);
-      if (operands[j].logical.role != op::role::destination) {
-        call.tensors[j] = as_read(call, operands[j], tensor, parameter);
-        continue;
-      }
-      // A call in place overwrites the tensor that it reads, which may be reordered.
-      const auto same = std::ranges::find(before, tensor);
-      call.tensors[j] = call.tensors[static_cast<std::size_t>(same - before.begin())];
-      current_[tensor] = call.tensors[j];
-      written_[tensor] = parameter.value_or(stored{operands[j].extents(), operands[j].order});
-    }
-    result_.calls.push_back(std::move(call));
-  }
+  void add(model::call call);
 
   [[nodiscard]] model::step take() { return std::move(result_); }
 
@@ -135,121 +70,39 @@ class reorder_inserter {
   };
 
   /// Whether the step writes tensors that the next step reads.
-  [[nodiscard]] static bool trains(const model::step& step) {
-    return std::ranges::any_of(
-        step.kept, [&](const model::kept_tensor& kept) { return step.writes(kept.tensor); });
-  }
+  [[nodiscard]] static bool trains(const model::step& step);
 
   /// How the first call that reads filters stores them. Nothing where that is blocked or padded,
   /// and for tensors of at most two axes.
-  [[nodiscard]] std::optional<stored> as_first_read(const model::step& step, std::size_t tensor) {
-    for (const model::call& call : step.calls) {
-      const std::vector<plan_operand>& operands = planned_.of(call.op, call.pass).operands;
-      for (std::size_t j = 0; j < operands.size(); ++j) {
-        const plan_operand& operand = operands[j];
-        if (call.tensors[j] != tensor || operand.extents().size() <= 2) continue;
-        const auto count = static_cast<std::size_t>(elements(operand.extents()));
-        const bool padded = operand.bytes != count * traits(operand.logical.type).bytes;
-        if (padded || !op::is_permutation(operand.order)) return std::nullopt;
-        return stored{operand.extents(), operand.order};
-      }
-    }
-    return std::nullopt;
-  }
+  [[nodiscard]] std::optional<stored> as_first_read(const model::step& step, std::size_t tensor);
 
   /// How all operands of the parameter lie that operand `j` of an update belongs to: as its
   /// filters. Where the filters' order is not known, a sum of gradients lies as the added gradient.
   /// Nothing for other calls.
   [[nodiscard]] std::optional<stored> as_parameter(const model::call& of,
                                                    const std::vector<std::size_t>& tensors,
-                                                   std::size_t j) const {
-    const auto* sizes = of.op.get<op::update>();
-    if (sizes == nullptr) return std::nullopt;
-    const std::size_t operands = tensors.size() / sizes->sizes.size();
-    const auto parameter = std::span(tensors).subspan(j / operands * operands, operands);
-    for (const std::size_t tensor : parameter) {
-      const auto known = parameters_.find(tensor);
-      if (known != parameters_.end()) return known->second;
-    }
-    if (sizes->rule != op::update_rule::accumulate) return std::nullopt;
-    constexpr std::size_t gradient = 1;
-    const std::optional<stored>& added = written_[parameter[gradient]];
-    return added && op::is_permutation(added->order) ? added : std::nullopt;
-  }
+                                                   std::size_t j) const;
   /// The copy of weights in f32 that an update keeps has the order of the weights.
-  void set_order_of_copies(const model::call& of) {
-    for (std::size_t j = 0; j < of.tensors.size(); ++j) {
-      const std::optional<stored> parameter = as_parameter(of, of.tensors, j);
-      std::optional<stored>& kept = written_[of.tensors[j]];
-      if (parameter && kept && kept->extents == parameter->extents) kept = parameter;
-    }
-  }
+  void set_order_of_copies(const model::call& of);
 
   /// A tensor written as `from`, described by the axes of its reader. Possible where the tensor is
   /// row-major, since other axes then describe the same memory.
-  [[nodiscard]] stored in_axes_of(const stored& from, const plan_operand& source) const {
-    const dims& extents = source.extents();
-    const bool allowed = flattens_ || source.logical.role == op::role::weights;
-    const auto canonical = [&](const std::string& order) {
-      return op::canonical_order(from.extents, order);
-    };
-    const bool plain = canonical(from.order) == canonical(op::plain_order(from.extents));
-    return allowed && plain && extents.size() > 1 ? stored{extents, op::plain_order(extents)}
-                                                  : from;
-  }
+  [[nodiscard]] stored in_axes_of(const stored& from, const plan_operand& source) const;
 
   /// The order in which a call has to read a tensor that lies as `from`. Nothing where the tensor
   /// can stay as it is: fully connected layers read images in any order, since their weights are
   /// stored to match, unless the library chooses the order of images. `parameter` says how the
   /// operands of an update lie.
   [[nodiscard]] std::optional<std::string> wanted(const stored& from, const plan_operand& source,
-                                                  const std::optional<stored>& parameter) const {
-    const dims& extents = source.extents();
-    if (extents == from.extents) return op::canonical_order(extents, source.order);
-    if (parameter && parameter->extents == from.extents) {
-      return op::canonical_order(from.extents, parameter->order);
-    }
-    if (extents.size() == 1 || flattens_) {
-      return op::canonical_order(from.extents, op::plain_order(from.extents));
-    }
-    return std::nullopt;
-  }
+                                                  const std::optional<stored>& parameter) const;
 
   /// The tensor in the order in which the call reads it, reordered if necessary. The model's input
   /// is nhwc unless the request is for nchw.
   std::size_t as_read(const model::call& reader, const plan_operand& source, std::size_t tensor,
-                      const std::optional<stored>& parameter) {
-    if (tensor == model::input_tensor) {
-      const dims& extents = source.extents();
-      const bool as_read = extents.size() != 4 || planned_.request().order == layout::nchw;
-      written_[tensor] = stored{extents, as_read ? source.order : "acdb"};
-    }
-    if (!written_[tensor]) return current_[tensor];
-    const stored from = in_axes_of(*written_[tensor], source);
-    const std::string current = op::canonical_order(from.extents, from.order);
-    const std::string order = wanted(from, source, parameter).value_or(current);
-    if (order == current) return current_[tensor];
-    const std::size_t reordered = result_.new_tensor();
-    op::any work(op::reorder{from.extents, current, order});
-    const dtype type = source.logical.type;
-    const dtype usual = planned_.request().type;
-    if (type != usual && (is_integer(type) || is_integer(usual) || reader.op.own_type())) {
-      work = work.in(type);
-    }
-    const std::string name = name_of(reorder_name(reader, source.logical), work);
-    result_.calls.push_back(
-        {name, std::move(work), op::pass::fwd, {current_[tensor], reordered}, true, reader.part});
-    return reordered;
-  }
+                      const std::optional<stored>& parameter);
 
   /// `wanted`, with a number where another reorder has that name, since row names are unique.
-  [[nodiscard]] std::string name_of(const std::string& wanted, const op::any& work) {
-    std::string name = wanted;
-    for (int i = 2; named_.try_emplace(name, work.key()).first->second != work.key(); ++i) {
-      name = fmt::format("{}_{}", wanted, i);
-    }
-    return name;
-  }
+  [[nodiscard]] std::string name_of(const std::string& wanted, const op::any& work);
 
   planned_calls& planned_;
   model::step result_;
@@ -264,10 +117,10 @@ class reorder_inserter {
 }  // namespace detail
 
 /// The step with the reorders that the memory orders of its plans need.
-[[nodiscard]] inline model::step with_reorders(const model::step& step, planned_calls& planned) {
-  detail::reorder_inserter inserter(step, planned);
-  for (const model::call& call : step.calls) inserter.add(call);
-  return inserter.take();
-}
+[[nodiscard]] model::step with_reorders(const model::step& step, planned_calls& planned);
 
 }  // namespace layerbench::run
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/session/reorders-inl.hpp>
+#endif

@@ -35,81 +35,21 @@ using work_queue = std::vector<configuration_group>;
 
 namespace detail {
 
-/// Whether both have the same step and thread count. Other thread counts are measured at
-/// other times: idle threads of a pool spin, and would disturb a configuration of fewer threads.
-[[nodiscard]] inline bool share_rounds(const result::configuration_name& a,
-                                       const result::configuration_name& b) {
-  const auto same = [&](const char* parameter) {
-    return a.parameter(parameter, "") == b.parameter(parameter, "");
-  };
-  return a.model == b.model && a.batch == b.batch && same("tokens") && same("context") &&
-         same("threads");
-}
-
 /// Finds or adds the configuration.
-inline configuration_state& state_of(const result::configuration_name& name, work_queue& queue) {
-  const auto shares = [&](const configuration_group& group) {
-    return share_rounds(group.front().name, name);
-  };
-  const auto group = std::ranges::find_if(queue, shares);
-  if (group == queue.end()) return queue.emplace_back().emplace_back(configuration_state{name});
-  const auto known = std::ranges::find(*group, name, &configuration_state::name);
-  return known != group->end() ? *known : group->emplace_back(configuration_state{name});
-}
-
-/// Seconds that a row takes, roughly: a fixed time, and one that its work takes on a few cores.
-[[nodiscard]] inline double effort_of(const row_state& row) {
-  constexpr double least_seconds = 0.05;
-  constexpr double seconds_per_cost = 1e-9;
-  return least_seconds + seconds_per_cost * row.cost;
-}
+configuration_state& state_of(const result::configuration_name& name, work_queue& queue);
 
 }  // namespace detail
 
 /// Queues rows and chains by configuration, in the order in which configurations first occur.
-[[nodiscard]] inline work_queue make_work_queue(const std::vector<benchmark_row*>& rows,
-                                                const std::vector<chain_spec>& chains) {
-  work_queue queue;
-  for (benchmark_row* row : rows) {
-    const row_spec& what = row->spec();
-    configuration_state& configuration = detail::state_of(row->name().configuration, queue);
-    const row_state& added = configuration.rows.emplace_back(
-        row_state{.benchmark = row,
-                  .count = what.count,
-                  .in_model = row->name().cache == "model",
-                  .cost = estimated_cost(what.op, what.request.pass, what.request.type)});
-    if (configuration.rows.size() == 1) configuration.effort = 0;
-    configuration.effort += detail::effort_of(added);
-  }
-  for (const chain_spec& whole_model : chains) {
-    configuration_state& configuration = detail::state_of(whole_model.configuration, queue);
-    configuration.end_to_end = std::make_shared<end_to_end_run>(end_to_end_run{whole_model});
-    if (!whole_model.primitives.empty()) configuration.end_to_end->clocks.emplace();
-  }
-  return queue;
-}
+[[nodiscard]] work_queue make_work_queue(const std::vector<benchmark_row*>& rows,
+                                         const std::vector<chain_spec>& chains);
 
 /// Takes over the rounds of earlier runs; returns the number of the next round. No earlier round is
 /// continued: all passes of a round must be close together.
-inline std::int64_t restore(const result::results& earlier, work_queue& queue) {
-  std::map<result::row_name, std::map<std::int64_t, double>> rounds;
-  std::map<result::configuration_name, std::int64_t> chain_rounds;
-  std::int64_t next = 0;
-  for (const result::measurement& row : earlier.rows) {
-    rounds[row.name][row.round] = row.mean_seconds();
-    next = std::max(next, row.round + 1);
-  }
-  for (const result::measurement& chain : earlier.chains) {
-    ++chain_rounds[chain.name.configuration];
-    next = std::max(next, chain.round + 1);
-  }
-  for (configuration_group& group : queue) {
-    for (configuration_state& configuration : group) {
-      for (row_state& row : configuration.rows) row.rounds = rounds[row.benchmark->name()];
-      configuration.chain_rounds = chain_rounds[configuration.name];
-    }
-  }
-  return next;
-}
+std::int64_t restore(const result::results& earlier, work_queue& queue);
 
 }  // namespace layerbench::run
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/session/work_queue-inl.hpp>
+#endif

@@ -2,25 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <array>
 #include <cstddef>
 #include <filesystem>
-#include <fstream>
 #include <set>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
+#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
 #include <nlohmann/json.hpp>
-
-#include <layerbench/base/error.hpp>
-#include <layerbench/base/input_file.hpp>
-#include <layerbench/base/plain_text.hpp>
-#include <layerbench/shape/json_error.hpp>
 
 /// JSON values with their places in the file, so that errors can name them.
 namespace layerbench::json {
@@ -30,40 +21,14 @@ using value = nlohmann::ordered_json;
 namespace detail {
 
 /// A key as part of a JSON pointer (RFC 6901).
-[[nodiscard]] inline std::string token(std::string_view key) {
-  std::string escaped;
-  for (const char c : key) {
-    if (c == '~' || c == '/') {
-      escaped += c == '~' ? "~0" : "~1";
-    } else {
-      escaped += c;
-    }
-  }
-  return without_controls(escaped, /*one_line=*/true);
-}
+[[nodiscard]] std::string token(std::string_view key);
 
 /// Reports a duplicate key with its place. The parsed value would keep only one of the two.
 class duplicate_guard {
  public:
   explicit duplicate_guard(std::string file) : file_(std::move(file)) {}
 
-  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, value& parsed) {
-    using enum nlohmann::json::parse_event_t;
-    switch (event) {
-      case object_start:
-      case array_start:
-        if (!open_.empty() && open_.back().is_array) ++open_.back().items;
-        open_.push_back({.is_array = event == array_start, .keys = {}, .last_key = {}});
-        break;
-      case object_end:
-      case array_end: open_.pop_back(); break;
-      case key: add_key(parsed.get<std::string>()); break;
-      case nlohmann::json::parse_event_t::value:
-        if (!open_.empty() && open_.back().is_array) ++open_.back().items;
-        break;
-    }
-    return true;
-  }
+  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, value& parsed);
 
  private:
   struct level {
@@ -73,15 +38,7 @@ class duplicate_guard {
     std::size_t items = 0;
   };
 
-  void add_key(const std::string& name) {
-    open_.back().last_key = name;
-    if (open_.back().keys.insert(name).second) return;
-    std::string pointer;
-    for (const level& outer : open_) {
-      pointer += '/' + (outer.is_array ? std::to_string(outer.items - 1) : token(outer.last_key));
-    }
-    throw bad_input(file_, pointer, "duplicate key; keep one of the two");
-  }
+  void add_key(const std::string& name);
 
   std::string file_;
   std::vector<level> open_;
@@ -94,45 +51,13 @@ inline constexpr std::size_t most_file_bytes = std::size_t{64} << 20;
 
 /// The whole text of `path`. Throws bad_input when it is not a readable file, or a larger one than
 /// `most_file_bytes`.
-[[nodiscard]] inline std::string read_text(const std::filesystem::path& path) {
-  std::error_code failed;
-  if (std::filesystem::is_directory(path, failed)) {
-    throw bad_input(path.string(), "", "is a directory; name a file in it");
-  }
-  std::ifstream stream(input_path(path), std::ios::binary);
-  std::string text;
-  std::array<char, 1 << 16> block{};
-  while (stream.read(block.data(), block.size()) || stream.gcount() > 0) {
-    text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > most_file_bytes) {
-      throw bad_input(path.string(), "",
-                      fmt::format("has more than {} MiB, too many for a file of this kind",
-                                  most_file_bytes >> 20));
-    }
-  }
-  if (!stream.eof()) {
-    throw bad_input(path.string(), "", "cannot be read; check that it exists and its permissions");
-  }
-  return text;
-}
+[[nodiscard]] std::string read_text(const std::filesystem::path& path);
 
 /// JSON of a file's text. Throws bad_input naming line and column of an error, or a duplicate key.
-[[nodiscard]] inline value parse_text(const std::string& text, const std::string& file) {
-  if (text.find_first_not_of(" \t\r\n") == std::string::npos) {
-    throw bad_input(file, "", "is empty; expected a JSON object");
-  }
-  try {
-    return value::parse(text, detail::duplicate_guard(file));
-  } catch (
-      const nlohmann::json::exception& e) {  // a syntax error, or a number too large for a double
-    throw bad_input(file, "", "not valid JSON: " + plain_words(e));
-  }
-}
+[[nodiscard]] value parse_text(const std::string& text, const std::string& file);
 
 /// JSON of the file `path`.
-[[nodiscard]] inline value parse_file(const std::filesystem::path& path) {
-  return parse_text(read_text(path), path.string());
-}
+[[nodiscard]] value parse_file(const std::filesystem::path& path);
 
 /// A value in a JSON file and its place, for errors about it.
 class cursor {
@@ -144,76 +69,27 @@ class cursor {
   [[nodiscard]] const std::string& file() const { return file_; }
   [[nodiscard]] bool has(std::string_view key) const { return at_->contains(key); }
 
-  [[nodiscard]] cursor operator[](std::string_view key) const {
-    return {at_->at(std::string(key)), file_, pointer_ + '/' + detail::token(key)};
-  }
-  [[nodiscard]] cursor operator[](std::size_t index) const {
-    return {at_->at(index), file_, pointer_ + '/' + std::to_string(index)};
-  }
+  [[nodiscard]] cursor operator[](std::string_view key) const;
+  [[nodiscard]] cursor operator[](std::size_t index) const;
 
-  [[noreturn]] void fail(std::string_view message) const {
-    throw bad_input(file_, pointer_.empty() ? "/" : pointer_, message);
-  }
+  [[noreturn]] void fail(std::string_view message) const;
 
-  void require_object() const {
-    if (!at_->is_object()) fail(fmt::format("expected an object, found {}", at_->type_name()));
-  }
-  void require_array() const {
-    if (!at_->is_array()) fail(fmt::format("expected a list, found {}", at_->type_name()));
-  }
-  [[nodiscard]] bool boolean() const {
-    if (!at_->is_boolean()) fail("expected true or false");
-    return at_->get<bool>();
-  }
+  void require_object() const;
+  void require_array() const;
+  [[nodiscard]] bool boolean() const;
   /// A list of texts.
-  [[nodiscard]] std::vector<std::string> texts() const {
-    require_array();
-    std::vector<std::string> all;
-    for (std::size_t i = 0; i < at_->size(); ++i) all.push_back((*this)[i].text());
-    return all;
-  }
+  [[nodiscard]] std::vector<std::string> texts() const;
   /// The position of a text among `names`, which must have it.
-  [[nodiscard]] std::size_t index_in(std::span<const std::string_view> names) const {
-    const std::string given = text();
-    const auto known = std::ranges::find(names, given);
-    if (known == names.end()) {
-      fail(fmt::format("'{}' is not one of: {}", given, fmt::join(names, " ")));
-    }
-    return static_cast<std::size_t>(known - names.begin());
-  }
-  [[nodiscard]] std::string text() const {
-    if (!at_->is_string()) fail(fmt::format("expected a text, found {}", at_->type_name()));
-    const auto text = at_->get<std::string>();
-    if (without_controls(text, /*one_line=*/true) != text) {
-      fail("has a control character or an end of a line; remove it");
-    }
-    return text;
-  }
+  [[nodiscard]] std::size_t index_in(std::span<const std::string_view> names) const;
+  [[nodiscard]] std::string text() const;
 
-  [[nodiscard]] double number() const {
-    if (!at_->is_number()) fail(fmt::format("expected a number, found {}", at_->type_name()));
-    return at_->get<double>();
-  }
+  [[nodiscard]] double number() const;
 
   /// Throws bad_input for a missing key.
-  void require_keys(const std::vector<std::string_view>& required) const {
-    require_object();
-    for (const std::string_view key : required) {
-      if (!has(key)) fail(fmt::format("the key '{}' is missing", key));
-    }
-  }
+  void require_keys(const std::vector<std::string_view>& required) const;
   /// Throws bad_input for a key that is not in `known` and for a missing key of `required`.
   void check_keys(const std::vector<std::string_view>& known,
-                  const std::vector<std::string_view>& required) const {
-    require_object();
-    for (const auto& member : at_->items()) {
-      if (std::ranges::find(known, member.key()) == known.end()) {
-        (*this)[member.key()].fail(
-            fmt::format("unknown key; known here: {}", fmt::join(known, " ")));
-      }
-    }
-    require_keys(required);
-  }
+                  const std::vector<std::string_view>& required) const;
 
  private:
   const value* at_;
@@ -222,3 +98,7 @@ class cursor {
 };
 
 }  // namespace layerbench::json
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/shape/json-inl.hpp>
+#endif

@@ -7,8 +7,8 @@
 #include <cctype>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
-#include <set>
 #include <string_view>
 #include <vector>
 
@@ -26,44 +26,15 @@ struct thread_binding {
   thread_order order = thread_order::free;
   std::size_t first = 0;  ///< index of the first thread's place
 
-  [[nodiscard]] processor_list processors() const {
-    processor_list all;
-    for (const processor_list& place : places) {
-      for (const int processor : place) {
-        if (!contains(all, processor)) all.push_back(processor);
-      }
-    }
-    return all;
-  }
+  [[nodiscard]] processor_list processors() const;
 };
 
 /// Whether a value of OMP_PROC_BIND says that threads are not bound. OpenMP ignores case.
-[[nodiscard]] inline bool leaves_threads_free(std::string_view bind) {
-  constexpr std::string_view word = "false";
-  return std::ranges::equal(bind, word, {}, [](unsigned char c) { return std::tolower(c); });
-}
+[[nodiscard]] bool leaves_threads_free(std::string_view bind);
 
 /// For each of `threads` threads the processors that it may run on.
-[[nodiscard]] inline std::vector<processor_list> processors_by_thread(const thread_binding& of,
-                                                                      int threads) {
-  const auto count = static_cast<std::size_t>(std::max(threads, 1));
-  const std::size_t places = of.places.size();
-  if (of.order == thread_order::free || places == 0) return {count, of.processors()};
-  std::vector<processor_list> found;
-  for (std::size_t i = 0; i < count; ++i) {
-    std::size_t place = 0;
-    if (count > places && of.order != thread_order::primary) {  // neighbours share a place
-      place = i * places / count;
-    } else if (of.order == thread_order::close) {
-      place = i;
-    } else if (of.order == thread_order::spread) {
-      // The first place of each of `count` parts, of which the first ones are larger.
-      place = i * (places / count) + std::min(i, places % count);
-    }
-    found.push_back(of.places[(of.first + place) % places]);
-  }
-  return found;
-}
+[[nodiscard]] std::vector<processor_list> processors_by_thread(const thread_binding& of,
+                                                               int threads);
 
 /// Data caches that some threads use, in bytes; 0 where that is not known.
 struct used_caches {
@@ -100,91 +71,27 @@ template <class Select>
   return users;
 }
 
-[[nodiscard]] inline std::int64_t bytes_of(const cache_users& users) {
-  std::int64_t sum = 0;
-  for (const auto& [one, count] : users) sum += one->bytes;
-  return sum;
-}
+[[nodiscard]] std::int64_t bytes_of(const cache_users& users);
 
 }  // namespace detail
 
 /// The caches that threads on these processors use (processors_by_thread).
-[[nodiscard]] inline used_caches caches_used_by(const topology& of,
-                                                const std::vector<processor_list>& threads) {
-  std::map<int, std::vector<const cache*>> known;
-  const auto caches = [&](int processor) -> const std::vector<const cache*>& {
-    const auto [found, is_new] = known.try_emplace(processor);
-    if (is_new) found->second = caches_of(of, processor);
-    return found->second;
-  };
-  const auto from_end = [&](std::size_t back) {
-    return detail::users_of_caches(threads, [&](int processor) -> const cache* {
-      const std::vector<const cache*>& all = caches(processor);
-      return all.size() < back ? nullptr : all[all.size() - back];
-    });
-  };
-  const auto at_level = [&](int level) {
-    return detail::users_of_caches(threads, [&](int processor) -> const cache* {
-      const std::vector<const cache*>& all = caches(processor);
-      const auto found = std::ranges::find(all, level, &cache::level);
-      return found == all.end() ? nullptr : *found;
-    });
-  };
-  used_caches used{.private_bytes = detail::bytes_of(from_end(2)),
-                   .last_bytes = detail::bytes_of(from_end(1))};
-  const auto count = static_cast<std::int64_t>(threads.size());
-  for (std::size_t i = 0; i < used.core.size(); ++i) {
-    const int level = static_cast<int>(i) + 1;
-    if (!threads.empty() && !threads.front().empty()) {
-      for (const cache* one : caches(threads.front().front())) {
-        if (one->level == level) used.core.at(i) = one->bytes;
-      }
-    }
-    const detail::cache_users users = at_level(level);
-    std::int64_t cached = 0;
-    for (const auto& [one, sharers] : users) {
-      cached += sharers;
-      const std::int64_t together = one->bytes * count / sharers;
-      if (used.equal_parts.at(i) == 0 || together < used.equal_parts.at(i))
-        used.equal_parts.at(i) = together;
-    }
-    if (cached < count) used.equal_parts.at(i) = 0;  // a thread has no such cache
-  }
-  return used;
-}
+[[nodiscard]] used_caches caches_used_by(const topology& of,
+                                         const std::vector<processor_list>& threads);
 
 /// The nodes whose memory is local to these processors (innermost_nodes).
-[[nodiscard]] inline std::vector<const memory_node*> nodes_of(const topology& of,
-                                                              const processor_list& processors) {
-  std::vector<const memory_node*> found = innermost_nodes(of);
-  std::erase_if(found,
-                [&](const memory_node* node) { return !intersect(node->processors, processors); });
-  return found;
-}
+[[nodiscard]] std::vector<const memory_node*> nodes_of(const topology& of,
+                                                       const processor_list& processors);
 
 /// The processors that some of the threads may use.
-[[nodiscard]] inline processor_list united(const std::vector<processor_list>& threads) {
-  return thread_binding{threads}.processors();
-}
+[[nodiscard]] processor_list united(const std::vector<processor_list>& threads);
 
 /// How many of these threads share a core with an earlier one, although bound.
-[[nodiscard]] inline int threads_sharing_cores(const topology& of,
-                                               const std::vector<processor_list>& threads) {
-  std::set<const core*> used;
-  int sharing = 0;
-  for (const processor_list& processors : threads) {
-    const core* free = nullptr;
-    for (const core& one : of.cores) {
-      if (free == nullptr && !used.contains(&one) && intersect(one.processors, processors))
-        free = &one;
-    }
-    if (free == nullptr) {
-      ++sharing;
-    } else {
-      used.insert(free);
-    }
-  }
-  return sharing;
-}
+[[nodiscard]] int threads_sharing_cores(const topology& of,
+                                        const std::vector<processor_list>& threads);
 
 }  // namespace layerbench::machine
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/topology/thread_binding-inl.hpp>
+#endif

@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <utility>
 #include <vector>
 
 #include <layerbench/analysis/compare/comparison.hpp>
-#include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/analysis/compare/ratio.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// Comparisons as JSON.
@@ -14,100 +13,22 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-[[nodiscard]] inline json::value rows_json(const std::vector<identified_row>& rows) {
-  json::value list = json::value::array();
-  for (const auto& row : rows) list.push_back({{"id", row.id}, {"name", row.name}});
-  return list;
-}
+[[nodiscard]] json::value rows_json(const std::vector<identified_row>& rows);
 
 /// A ratio with its verdict.
-[[nodiscard]] inline json::value ratio_json(const compared& of) {
-  const time_ratio& ratio = of.ratio;
-  return {{"ratio", ratio.value()},
-          {"low", ratio.has_interval() ? json::value(ratio.low) : json::value(nullptr)},
-          {"high", ratio.has_interval() ? json::value(ratio.high) : json::value(nullptr)},
-          {"verdict", name(of.verdict)},
-          {"p", ratio.p ? json::value(of.p) : json::value(nullptr)}};
-}
+[[nodiscard]] json::value ratio_json(const compared& of);
 
-/// Adds the members that layers and models have in common.
-inline void add_compared(json::value& to, const compared& of) {
-  const time_ratio& ratio = of.ratio;
-  to.update(ratio_json(of));
-  to.update({{"old_seconds", ratio.old_seconds},
-             {"new_seconds", ratio.new_seconds},
-             {"old_rounds", ratio.old_rounds},
-             {"new_rounds", ratio.new_rounds}});
-}
+[[nodiscard]] json::value drivers_json(const std::vector<contributor>& all);
 
-[[nodiscard]] inline json::value drivers_json(const std::vector<contributor>& all) {
-  json::value list = json::value::array();
-  for (const contributor& layer : all) {
-    list.push_back({{"name", layer.name},
-                    {"op", layer.op},
-                    {"pass", layer.pass},
-                    {"key", layer.key},
-                    {"old_seconds", layer.old_seconds},
-                    {"new_seconds", layer.new_seconds},
-                    {"share", layer.share}});
-  }
-  return list;
-}
-
-[[nodiscard]] inline json::value uncompared_json(const std::vector<uncompared>& all) {
-  json::value list = json::value::array();
-  for (const uncompared& other : all) {
-    list.push_back({{"case", other.configuration.text()}, {"reason", other.reason}});
-  }
-  return list;
-}
-
-[[nodiscard]] inline json::value model_json(const compared_model& of) {
-  json::value result{{"model", of.configuration.model},
-                     {"phase", of.configuration.phase()},
-                     {"backend", of.configuration.backend},
-                     {"dtype", of.configuration.dtype},
-                     {"batch", of.configuration.batch},
-                     {"case", of.configuration.text()},
-                     {"cache", of.cache},
-                     {"old_threads", of.old_threads},
-                     {"new_threads", of.new_threads}};
-  add_compared(result, of);
-  result["left_out"] = of.left_out ? json::value(*of.left_out) : json::value(nullptr);
-  result["drivers"] = drivers_json(of.top_contributors);
-  return result;
-}
+[[nodiscard]] json::value uncompared_json(const std::vector<uncompared>& all);
 
 }  // namespace detail
 
 /// The comparison as JSON: the contract of docs/formats.md.
-[[nodiscard]] inline json::value to_json(const comparison& all) {
-  const difference& how = all.difference;
-  json::value layers = json::value::array();
-  for (const compared_layer& layer : all.layers) {
-    json::value result{{"id", layer.row.id}, {"name", layer.row.name}};
-    detail::add_compared(result, layer);
-    layers.push_back(std::move(result));
-  }
-  json::value models = json::value::array();
-  for (const auto& model : all.models) models.push_back(detail::model_json(model));
-  return {{"schema", 1},
-          {"old", all.old_files},
-          {"new", all.new_files},
-          {"old_loaded", all.old_loaded},
-          {"new_loaded", all.new_loaded},
-          {"paired", all.paired},
-          {"across", how.dimension ? json::value(name(*how.dimension)) : json::value(nullptr)},
-          {"inferred", how.inferred},
-          {"differing", how.fields},
-          {"forced", how.forced},
-          {"margin", all.margin},
-          {"notes", notes(all)},
-          {"layers", layers},
-          {"models", models},
-          {"only_old", detail::rows_json(all.only_old)},
-          {"only_new", detail::rows_json(all.only_new)},
-          {"uncompared", detail::uncompared_json(all.left_out)}};
-}
+[[nodiscard]] json::value to_json(const comparison& all);
 
 }  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/compare/json-inl.hpp>
+#endif

@@ -2,130 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string>
 #include <string_view>
-#include <tuple>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
 #include <layerbench/analysis/compare/comparison.hpp>
-#include <layerbench/analysis/predict/text.hpp>
-#include <layerbench/base/number_format.hpp>
+#include <layerbench/analysis/compare/ratio.hpp>
 #include <layerbench/base/table.hpp>
-#include <layerbench/base/units.hpp>
-#include <layerbench/result/short_names.hpp>
 #include <layerbench/shape/record.hpp>
 
 /// Comparisons as text and as CSV.
 namespace layerbench::analysis {
 
 /// Reservations about a comparison, one sentence each.
-[[nodiscard]] inline std::vector<std::string> notes(const comparison& all) {
-  std::vector<std::string> sentences = all.file_notes;
-  if (!all.difference.forced.empty()) {
-    sentences.push_back(fmt::format("forced: old and new also differ in {}, so ratios mix causes",
-                                    fmt::join(all.difference.forced, " ")));
-  }
-  for (const auto& [side, share] :
-       {std::pair("old", all.old_disturbed), std::pair("new", all.new_disturbed)}) {
-    if (share <= result::much_disturbed) continue;
-    sentences.push_back(
-        fmt::format("{}: something else used the processors during {:.0f} % of the timings; "
-                    "measure again when the machine is idle (--check-machine)",
-                    side, 100 * share));
-  }
-  std::map<std::string, double> partial;
-  for (const compared_model& one : all.models) {
-    if (one.left_out) partial.try_emplace(one.configuration.model, *one.left_out);
-  }
-  for (const auto& [model, share] : partial) {
-    sentences.push_back(fmt::format("{} is a partial model: {}", model, format::left_out(share)));
-  }
-  if (!all.has_runs()) {
-    sentences.emplace_back(
-        "one run of each: runs differ more than the rounds of a run do, which these files cannot "
-        "show; measure old and new alternately, several times, and give all files");
-  }
-  return sentences;
-}
-
-namespace detail {
-
-/// "old loaded: onednn_version 3.2.0, ..."; empty without fields.
-[[nodiscard]] inline std::string loaded_line(std::string_view by, const context_fields& fields) {
-  std::vector<std::string> entries;
-  for (const auto& [field, value] : fields) entries.push_back(fmt::format("{} {}", field, value));
-  return entries.empty() ? "" : fmt::format("{} loaded: {}\n", by, fmt::join(entries, ", "));
-}
-
-/// The program and libraries that each side loaded; those that both loaded are listed once.
-[[nodiscard]] inline std::string loaded_text(const comparison& all) {
-  context_fields both;
-  context_fields old = all.old_loaded;
-  context_fields now = all.new_loaded;
-  for (const auto& [field, value] : all.old_loaded) {
-    const auto same = now.find(field);
-    if (same == now.end() || same->second != value) continue;
-    both.insert(*same);
-    old.erase(field);
-    now.erase(same);
-  }
-  return loaded_line("both", both) + loaded_line("old", old) + loaded_line("new", now);
-}
-
-}  // namespace detail
+[[nodiscard]] std::vector<std::string> notes(const comparison& all);
 
 /// "a.json, b.json against c.json": new against old.
-[[nodiscard]] inline std::string comparison_title(const comparison& all) {
-  return fmt::format("{} against {}", fmt::join(all.new_files, ", "),
-                     fmt::join(all.old_files, ", "));
-}
+[[nodiscard]] std::string comparison_title(const comparison& all);
 
 /// The files of both sides, what they loaded, and in what they differ.
-[[nodiscard]] inline std::string comparison_header(const comparison& all) {
-  const difference& how = all.difference;
-  std::string out = fmt::format("old: {}\nnew: {}\n", fmt::join(all.old_files, ", "),
-                                fmt::join(all.new_files, ", ")) +
-                    detail::loaded_text(all);
-  if (all.paired) {
-    out += fmt::format("{} pairs of runs; each ratio is of one pair, measured close together\n",
-                       all.old_files.size());
-  }
-  if (how.dimension) {
-    out += fmt::format("compared across {}{}; fields that differ: {}\n", name(*how.dimension),
-                       how.inferred ? ", since the files differ in nothing else" : "",
-                       how.fields.empty() ? "none" : fmt::format("{}", fmt::join(how.fields, " ")));
-  }
-  for (const std::string& note : notes(all)) out += "note: " + note + '\n';
-  return out + '\n';
-}
+[[nodiscard]] std::string comparison_header(const comparison& all);
 
 namespace detail {
 
 /// The verdict. Where it is unclear, also the direction in which the whole interval points.
-[[nodiscard]] inline std::string verdict_text(const compared& of) {
-  const time_ratio& ratio = of.ratio;
-  std::string words(name(of.verdict));
-  if (of.verdict != verdict::unclear) return words;
-  if (ratio.has_interval() && ratio.high < 1) words += ", faster?";
-  if (ratio.has_interval() && ratio.low > 1) words += ", slower?";
-  return ratio.p ? words : words + ", too few rounds";
-}
+[[nodiscard]] std::string verdict_text(const compared& of);
 
 /// The interval of a ratio. With few rounds or pairs it spans their extremes.
-[[nodiscard]] inline std::string between_text(const time_ratio& of) {
-  return of.has_interval() ? fmt::format("{:.3f} to {:.3f}", of.low, of.high) : "";
-}
+[[nodiscard]] std::string between_text(const time_ratio& of);
 
 /// A layer or model of a table, with its title there.
 struct ratio_row {
@@ -133,66 +41,16 @@ struct ratio_row {
   const compared* of;
 };
 
-/// A table of both times of each row, their ratio and the verdict. Intervals have no column if no
-/// row has one.
-[[nodiscard]] inline table ratio_table(std::string title, const std::vector<ratio_row>& rows) {
-  using enum align;
-  const bool intervals =
-      std::ranges::any_of(rows, [](const ratio_row& row) { return row.of->ratio.has_interval(); });
-  table t{{{std::move(title)}, {"old", right}, {"new", right}, {"new / old", right}}, {}};
-  if (intervals) t.columns.push_back({"95 % between", right});
-  t.columns.push_back({"verdict"});
-  for (const ratio_row& row : rows) {
-    const time_ratio& ratio = row.of->ratio;
-    std::vector<std::string>& cells = t.rows.emplace_back();
-    cells = {row.title, units::duration(ratio.old_seconds), units::duration(ratio.new_seconds),
-             fmt::format("{:.3f}", ratio.value())};
-    if (intervals) cells.push_back(between_text(ratio));
-    cells.push_back(verdict_text(*row.of));
-  }
-  return t;
-}
-
-[[nodiscard]] inline std::string model_title(const compared_model& of) {
-  std::string title = headline(of.configuration, of.new_threads);
-  if (of.old_threads != of.new_threads) title += fmt::format(" (old: {})", of.old_threads);
-  return of.cache == "hot" ? title + ", hot" : title;
-}
-
 /// "most of the change: conv1 +0.31 ms (62 %)".
-[[nodiscard]] inline std::string contributors_text(const std::vector<contributor>& top) {
-  constexpr std::size_t most = 5;
-  std::vector<std::string> layers;
-  for (const contributor& layer : top) {
-    if (layers.size() == most) {
-      layers.push_back(fmt::format("{} more", top.size() - most));
-      break;
-    }
-    layers.push_back(fmt::format("{} {:+.3g} ms ({:.0f} %)", layer.name, layer.change() * 1e3,
-                                 layer.share * 100));
-  }
-  return fmt::format("most of the change: {}", fmt::join(layers, ", "));
-}
+[[nodiscard]] std::string contributors_text(const std::vector<contributor>& top);
 
 }  // namespace detail
 
 /// The layers that contribute most to the change of each model, one line per model.
-[[nodiscard]] inline std::string top_contributors_text(const comparison& all) {
-  std::string out;
-  for (const compared_model& model : all.models) {
-    if (model.top_contributors.empty()) continue;
-    out += fmt::format("  {}: {}\n", detail::model_title(model),
-                       detail::contributors_text(model.top_contributors));
-  }
-  return out;
-}
+[[nodiscard]] std::string top_contributors_text(const comparison& all);
 
 /// The predicted steps, one row per model.
-[[nodiscard]] inline table models_table(const comparison& all) {
-  std::vector<detail::ratio_row> rows;
-  for (const auto& model : all.models) rows.push_back({detail::model_title(model), &model});
-  return detail::ratio_table("predicted step", rows);
-}
+[[nodiscard]] table models_table(const comparison& all);
 
 /// Orders of a table of compared layers: faster and slower ones first, largest changes first; by
 /// ratio or new time, largest first; by name.
@@ -218,131 +76,28 @@ namespace layerbench::analysis {
 namespace detail {
 
 /// The positions of the layers in an order.
-[[nodiscard]] inline std::vector<std::size_t> ordered(const comparison& all, comparison_order by) {
-  std::vector<std::size_t> order;
-  for (std::size_t i = 0; i < all.layers.size(); ++i) order.push_back(i);
-  const auto rank = [&](std::size_t i) {
-    const compared_layer& layer = all.layers[i];
-    const time_ratio& ratio = layer.ratio;
-    if (by == comparison_order::ratio) return std::tuple{false, false, ratio.value()};
-    if (by == comparison_order::time) return std::tuple{false, false, ratio.new_seconds};
-    return std::tuple{layer.changed(), layer.verdict == verdict::unclear,
-                      std::abs(std::log(ratio.value()))};
-  };
-  if (by == comparison_order::name) {
-    std::ranges::stable_sort(order, {}, [&](std::size_t i) { return all.layers[i].row.name; });
-  } else {
-    std::ranges::stable_sort(order, std::ranges::greater{}, rank);
-  }
-  return order;
-}
+[[nodiscard]] std::vector<std::size_t> ordered(const comparison& all, comparison_order by);
 
 }  // namespace detail
 
 /// All layers that became faster or slower, largest changes first. Unclear and then unchanged
 /// layers follow, up to ten rows. `how` may ask for others, and for another order. `names` are
 /// those of the layers, in their order; default: those of the rows.
-[[nodiscard]] inline table layers_table(const comparison& all, const layers_shown& how = {},
-                                        const std::vector<std::string>& names = {}) {
-  constexpr std::size_t few = 10;
-  const std::vector<std::size_t> order = detail::ordered(all, how.order);
-  std::vector<detail::ratio_row> rows;
-  for (const std::size_t i : order) {
-    const compared_layer& layer = all.layers[i];
-    const bool counts =
-        how.top > 0 ? rows.size() < how.top : how.all || rows.size() < few || layer.changed();
-    if (counts) {
-      rows.push_back({names.empty() ? layer.row.name : names[i], &layer});
-    }
-  }
-  table t = detail::ratio_table("layer", rows);
-  if (const std::size_t rest = order.size() - rows.size(); rest > 0) {
-    std::vector<std::string> cells(t.columns.size());
-    cells.front() = fmt::format("{} more", rest);
-    t.rows.push_back(std::move(cells));
-  }
-  return t;
-}
-
-namespace detail {
-
-/// The number of layers with each verdict.
-[[nodiscard]] inline std::string verdicts_text(const comparison& all) {
-  std::vector<std::string> counts;
-  for (std::size_t i = 0; i < enum_names<verdict>.size(); ++i) {
-    const auto kind = static_cast<verdict>(i);
-    counts.push_back(fmt::format(
-        "{} {}", std::ranges::count(all.layers, kind, &compared_layer::verdict), name(kind)));
-  }
-  return fmt::format("{} layers: {} (same: within {:.4g} %)\n", all.layers.size(),
-                     fmt::join(counts, ", "), all.margin * 100);
-}
-
-[[nodiscard]] inline std::string one_sided_text(std::string_view side,
-                                                const std::vector<identified_row>& rows) {
-  constexpr std::size_t most = 10;
-  if (rows.empty()) return {};
-  std::string out =
-      fmt::format("only {}: {} row{}\n", side, rows.size(), rows.size() == 1 ? "" : "s");
-  for (std::size_t i = 0; i < std::min(most, rows.size()); ++i) out += "  " + rows[i].name + '\n';
-  return rows.size() > most ? out + fmt::format("  {} more\n", rows.size() - most) : out;
-}
-
-}  // namespace detail
+[[nodiscard]] table layers_table(const comparison& all, const layers_shown& how = {},
+                                 const std::vector<std::string>& names = {});
 
 /// The number of layers with each verdict, rows that only one side has, and uncompared cases.
-[[nodiscard]] inline std::string remarks(const comparison& all) {
-  std::string out = detail::verdicts_text(all) + detail::one_sided_text("old", all.only_old) +
-                    detail::one_sided_text("new", all.only_new);
-  for (const uncompared& left_out : all.left_out) {
-    out += fmt::format("not compared: {}: {}\n", left_out.configuration.text(), left_out.reason);
-  }
-  return out;
-}
+[[nodiscard]] std::string remarks(const comparison& all);
 
 /// The header, a table of models with the layers that contribute most to their changes, a table of
 /// layers, and the remarks.
-[[nodiscard]] inline std::string text(const comparison& all, const layers_shown& how = {}) {
-  std::string out = comparison_header(all);
-  if (!all.models.empty()) out += text(models_table(all)) + top_contributors_text(all) + '\n';
-  if (!all.layers.empty()) {
-    std::vector<std::string> rows;
-    for (const compared_layer& layer : all.layers) rows.push_back(layer.row.name);
-    const result::short_names names = result::table_names_of(rows, how.wide);
-    if (!names.shared.empty()) out += fmt::format("layers: {}\n", names.shared);
-    out += text(layers_table(all, how, names.own)) + '\n';
-  }
-  return out + remarks(all);
-}
+[[nodiscard]] std::string text(const comparison& all, const layers_shown& how = {});
 
 /// One row per model, then one per layer. Rows of only one side come last, without numbers.
-[[nodiscard]] inline table records(const comparison& all) {
-  table t = table_with_columns(
-      "kind id name ratio low high verdict p old_seconds new_seconds old_rounds new_rounds forced");
-  const std::string forced = fmt::format("{}", fmt::join(all.difference.forced, " "));
-  const auto add = [&](const char* kind, const std::string& id, const std::string& row,
-                       const compared& of) {
-    const time_ratio& ratio = of.ratio;
-    t.rows.push_back({kind, id, row, format::exact(ratio.value()),
-                      ratio.has_interval() ? format::exact(ratio.low) : "",
-                      ratio.has_interval() ? format::exact(ratio.high) : "",
-                      std::string(name(of.verdict)), ratio.p ? format::exact(of.p) : "",
-                      format::exact(ratio.old_seconds), format::exact(ratio.new_seconds),
-                      std::to_string(ratio.old_rounds), std::to_string(ratio.new_rounds), forced});
-  };
-  for (const auto& model : all.models)
-    add("model", model.configuration.text(), model.configuration.model, model);
-  for (const auto& layer : all.layers) add("layer", layer.row.id, layer.row.name, layer);
-  const auto add_only = [&](const char* kind, const std::vector<identified_row>& rows) {
-    for (const auto& row : rows) {
-      t.rows.push_back({kind, row.id, row.name});
-      t.rows.back().resize(t.columns.size());
-      t.rows.back().back() = forced;
-    }
-  };
-  add_only("only_old", all.only_old);
-  add_only("only_new", all.only_new);
-  return t;
-}
+[[nodiscard]] table records(const comparison& all);
 
 }  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/compare/text-inl.hpp>
+#endif

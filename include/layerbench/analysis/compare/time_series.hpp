@@ -2,42 +2,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <chrono>
-#include <cstddef>
 #include <cstdint>
 #include <ctime>
-#include <iomanip>
 #include <optional>
 #include <span>
-#include <sstream>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
-#include <layerbench/result/read_results.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/result/name.hpp>
 
 /// The history of predictions: those of one case over several dates.
 namespace layerbench::analysis {
 
 /// The time of a date such as "2026-01-02T03:04:05+00:00"; nothing if `date` is malformed.
-[[nodiscard]] inline std::optional<std::chrono::sys_seconds> instant(const std::string& date) {
-  using namespace std::chrono;
-  std::tm at{};
-  std::istringstream text(date);
-  if (!(text >> std::get_time(&at, "%Y-%m-%dT%H:%M:%S"))) return std::nullopt;
-  char sign = '+';
-  char colon = ':';
-  int offset_hours = 0;
-  int offset_minutes = 0;
-  text >> sign >> offset_hours >> colon >> offset_minutes;  // UTC if there is no offset
-  const auto offset = hours(offset_hours) + minutes(offset_minutes);
-  constexpr int first_year = 1900;
-  const sys_days day = year(at.tm_year + first_year) / (at.tm_mon + 1) / at.tm_mday;
-  return day + hours(at.tm_hour) + minutes(at.tm_min) + seconds(at.tm_sec) -
-         (sign == '-' ? -offset : offset);
-}
+[[nodiscard]] std::optional<std::chrono::sys_seconds> instant(const std::string& date);
 
 /// The prediction from a single file.
 struct history_point {
@@ -47,23 +29,14 @@ struct history_point {
   std::vector<std::string> differing;  ///< context fields that differ from the previous point
 
   /// Whether the step has a 95 % interval.
-  [[nodiscard]] bool has_confidence_interval() const {
-    return predicted.step->kind == interval_method::bootstrap;
-  }
+  [[nodiscard]] bool has_confidence_interval() const;
 };
 
 /// The relative change of the step since `before`.
-[[nodiscard]] inline double change(const history_point& before, const history_point& now) {
-  return now.predicted.step->seconds / before.predicted.step->seconds - 1;
-}
+[[nodiscard]] double change(const history_point& before, const history_point& now);
 
 /// Whether the step has changed: both points have intervals, and these do not overlap.
-[[nodiscard]] inline bool changed(const history_point& before, const history_point& now) {
-  const step_time& a = *before.predicted.step;
-  const step_time& b = *now.predicted.step;
-  return before.has_confidence_interval() && now.has_confidence_interval() &&
-         (a.high() < b.low() || b.high() < a.low());
-}
+[[nodiscard]] bool changed(const history_point& before, const history_point& now);
 
 /// The complete predictions of a case on one device in one cache state, oldest first.
 struct time_series {
@@ -73,59 +46,16 @@ struct time_series {
   std::string cache;
   std::vector<history_point> points;
 
-  [[nodiscard]] bool contains(const prediction& p, const std::string& its_device) const {
-    return configuration == p.configuration && threads == p.threads && device == its_device &&
-           cache == p.cache;
-  }
+  [[nodiscard]] bool contains(const prediction& p, const std::string& its_device) const;
 };
-
-namespace detail {
-
-/// Adds the predictions from `file` to the series of their cases, which are created as needed.
-inline void add_file(const result::results& file, const options& chosen,
-                     std::vector<time_series>& all) {
-  const std::string date = file.context_value("date").value_or("");
-  const auto when = instant(date);
-  if (!when || file.manifest.empty()) return;
-  const std::string device = file.device();
-  const group alone{&file};
-  timings measured;
-  measured.add(file);
-  for (const planned_configuration& planned : planned_configurations(alone)) {
-    prediction p = predict_configuration(planned, measured, alone, chosen);
-    if (!p.step || p.partial()) continue;
-    const auto same = std::ranges::find_if(
-        all, [&](const time_series& known) { return known.contains(p, device); });
-    time_series& series =
-        same != all.end()
-            ? *same
-            : all.emplace_back(time_series{p.configuration, p.threads, device, p.cache, {}});
-    series.points.push_back({*when, date, std::move(p), {}});
-  }
-}
-
-}  // namespace detail
 
 /// The time series of all cases that files of several dates have; each file gives one point. Files
 /// without a date are left out.
-[[nodiscard]] inline std::vector<time_series> history(std::span<const result::results> files,
-                                                      const options& chosen = {}) {
-  std::vector<time_series> all;
-  for (const result::results& file : files) detail::add_file(file, chosen, all);
-  const auto file_of = [&](const history_point& point) -> const result::results& {
-    return *std::ranges::find(files, point.predicted.files.front(), &result::results::file);
-  };
-  for (time_series& series : all) {
-    std::vector<history_point>& points = series.points;
-    std::ranges::stable_sort(points, {}, &history_point::when);
-    for (std::size_t i = 1; i < points.size(); ++i) {
-      points[i].differing = result::differing_context(file_of(points[i - 1]), file_of(points[i]));
-    }
-  }
-  std::erase_if(all, [](const time_series& series) {
-    return series.points.front().when == series.points.back().when;
-  });
-  return all;
-}
+[[nodiscard]] std::vector<time_series> history(std::span<const result::results> files,
+                                               const options& chosen = {});
 
 }  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/compare/time_series-inl.hpp>
+#endif

@@ -2,9 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <set>
 #include <string>
@@ -12,11 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <layerbench/analysis/predict/configurations.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/result/read_results.hpp>
 
 /// Rounds that result files have more than once, as copies, merged and resumed files do.
 namespace layerbench::analysis {
@@ -35,13 +30,7 @@ struct owned_row {
 };
 
 /// All that a file says of a timing, and the GPU, since equal ones have comparable files.
-[[nodiscard]] inline std::string content(const result::measurement& row,
-                                         const result::results& file) {
-  std::string text = fmt::format("{} {} {}", file.context_value("gpu_uuid").value_or(""),
-                                 row.name.text(), row.label.text());
-  for (const auto& [name, value] : row.counters) text += fmt::format(" {}:{}", name, value);
-  return text;
-}
+[[nodiscard]] std::string content(const result::measurement& row, const result::results& file);
 
 /// Rows that files have again.
 struct repeated_rows {
@@ -50,69 +39,18 @@ struct repeated_rows {
   std::map<std::pair<std::size_t, std::size_t>, std::size_t> counts;
 };
 
-/// Adds the rows of `all` whose content an earlier one has.
-inline void find_repeated(std::vector<owned_row> all, const std::vector<result::results>& files,
-                          repeated_rows& found) {
-  std::ranges::stable_sort(all, {}, &owned_row::numbers);
-  for (std::size_t begin = 0, end = 0; begin < all.size(); begin = end) {
-    while (end < all.size() && all[end].numbers() == all[begin].numbers()) ++end;
-    if (end - begin == 1) continue;
-    std::map<std::string, std::size_t> first;  // by content, its file
-    for (std::size_t i = begin; i < end; ++i) {
-      const auto [known, is_new] =
-          first.try_emplace(content(*all[i].row, files[all[i].file]), all[i].file);
-      if (is_new) continue;
-      found.rows.insert(all[i].row);
-      ++found.counts[{all[i].file, known->second}];
-    }
-  }
-}
-
 }  // namespace detail
 
 /// Removes the timings that an earlier row has too, in the same file or in an earlier comparable
 /// one: a round is evidence once. Rows are the same if all of their content is, the number of the
 /// round and all times included. Files get a note on what they lost.
-inline void drop_repeated_rounds(std::vector<result::results>& files) {
-  detail::repeated_rows found;
-  std::vector<bool> seen(files.size(), false);
-  for (std::size_t first = 0; first < files.size(); ++first) {
-    std::vector<detail::owned_row> comparable;
-    for (std::size_t i = first; i < files.size(); ++i) {
-      if (seen[i] || !result::differing_context(files[first], files[i]).empty()) continue;
-      seen[i] = true;
-      for (const auto* const rows : {&files[i].rows, &files[i].chains}) {
-        for (const result::measurement& row : *rows) {
-          if (row.error.empty()) comparable.push_back({i, &row});
-        }
-      }
-    }
-    detail::find_repeated(std::move(comparable), files, found);
-  }
-  if (found.rows.empty()) return;
-  for (result::results& file : files) {
-    const auto is_repeated = [&](const auto& row) { return found.rows.contains(&row); };
-    std::erase_if(file.rows, is_repeated);
-    std::erase_if(file.chains, is_repeated);
-  }
-  for (const auto& [owners, count] : found.counts) {
-    result::results& again = files[owners.first];
-    again.notes.push_back(
-        owners.first == owners.second
-            ? fmt::format("{}: {} timings are in it more than once; they count once", again.file,
-                          count)
-            : fmt::format("{}: {} of its timings are also in {}; they count once", again.file,
-                          count, files[owners.second].file));
-  }
-}
+void drop_repeated_rounds(std::vector<result::results>& files);
 
 /// The notes of all files.
-[[nodiscard]] inline std::vector<std::string> notes_of(const group& files) {
-  std::vector<std::string> all;
-  for (const result::results* file : files) {
-    all.insert(all.end(), file->notes.begin(), file->notes.end());
-  }
-  return all;
-}
+[[nodiscard]] std::vector<std::string> notes_of(const group& files);
 
 }  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/predict/repeated_rounds-inl.hpp>
+#endif

@@ -9,12 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <layerbench/analysis/predict/estimate.hpp>
 #include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/base/table.hpp>
-#include <layerbench/result/name.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// What a service of texts does: its requests read a prompt and decode an answer. Both steps are
@@ -27,14 +23,7 @@ struct service_mix {
   std::int64_t decodes = 1;  ///< steps that decode the answer
 
   /// Reads "PROMPTS:DECODES"; nothing for other texts.
-  [[nodiscard]] static std::optional<service_mix> parse(std::string_view text) {
-    const std::vector<std::string_view> parts = result::detail::split(text, ':');
-    if (parts.size() != 2) return std::nullopt;
-    const auto prompts = result::detail::count_of(parts[0]);
-    const auto decodes = result::detail::count_of(parts[1]);
-    if (!prompts || !decodes) return std::nullopt;
-    return service_mix{*prompts, *decodes};
-  }
+  [[nodiscard]] static std::optional<service_mix> parse(std::string_view text);
 };
 
 /// A service that runs the steps of its requests one after the other.
@@ -47,103 +36,22 @@ struct service {
 
   /// Whether a step lacks layers: its time is a lower bound, and the rates are upper bounds.
   [[nodiscard]] bool partial() const { return prompt->partial() || decode->partial(); }
-  [[nodiscard]] estimate requests_per_second() const {
-    return {1 / request.value, 1 / request.high, 1 / request.low, request.digits};
-  }
+  [[nodiscard]] estimate requests_per_second() const;
 };
-
-namespace detail {
-
-/// Whether a case reads prompts (context 0) or decodes behind them.
-[[nodiscard]] inline bool serves(const prediction& p, bool prompts) {
-  return p.text && p.step && p.configuration.phase() == "inference" &&
-         (p.text->context == 0) == prompts;
-}
-
-/// Whether two cases differ in nothing but batch, tokens and context.
-[[nodiscard]] inline bool same_service(const prediction& a, const prediction& b) {
-  const auto common = [](const prediction& p) {
-    result::configuration_name configuration = p.configuration;
-    configuration.batch = 1;
-    for (const char* name : {"tokens", "context"}) configuration.parameters.erase(name);
-    return configuration;
-  };
-  return common(a) == common(b) && a.files == b.files && a.cache == b.cache;
-}
-
-/// Seconds that one of the sequences of a batch takes.
-[[nodiscard]] inline estimate seconds_per_sequence(const prediction& p) {
-  return seconds_of(p).times(1 / static_cast<double>(p.configuration.batch));
-}
-
-}  // namespace detail
 
 /// The services of the predictions: each case that reads prompts with each that decodes on the same
 /// model, machine and settings. Batches may differ. Their intervals add up.
-[[nodiscard]] inline std::vector<service> services_of(std::span<const prediction> predictions,
-                                                      const service_mix& mix) {
-  std::vector<service> all;
-  for (const prediction& prompt : predictions) {
-    for (const prediction& decode : predictions) {
-      if (!detail::serves(prompt, true) || !detail::serves(decode, false)) continue;
-      if (!detail::same_service(prompt, decode)) continue;
-      const estimate first =
-          detail::seconds_per_sequence(prompt).times(static_cast<double>(mix.prompts));
-      const estimate others =
-          detail::seconds_per_sequence(decode).times(static_cast<double>(mix.decodes));
-      all.push_back(
-          {&prompt, &decode, first.plus(others),
-           1 + static_cast<double>(mix.decodes) * static_cast<double>(decode.text->tokens),
-           seconds_of(prompt).times(static_cast<double>(mix.prompts))});
-    }
-  }
-  return all;
-}
+[[nodiscard]] std::vector<service> services_of(std::span<const prediction> predictions,
+                                               const service_mix& mix);
 
 /// One row per service. `>` and `<` mark the bounds of steps that lack layers.
-[[nodiscard]] inline std::string text(std::span<const service> services, const service_mix& mix) {
-  using enum align;
-  table t{{{"prompt"},
-           {"decode"},
-           {"ms to first token", right},
-           {"ms per decode step", right},
-           {"requests/s", right},
-           {"tokens/s", right}},
-          {}};
-  for (const service& one : services) {
-    const estimate requests = one.requests_per_second();
-    const auto milliseconds = [](const prediction& of, const estimate& seconds) {
-      return (of.partial() ? "> " : "") + with_interval(seconds.times(1e3));
-    };
-    const auto rate = [&](const estimate& of) {
-      return (one.partial() ? "< " : "") + with_interval(of);
-    };
-    t.rows.push_back({one.prompt->configuration.text(), one.decode->configuration.text(),
-                      milliseconds(*one.prompt, one.to_first_token),
-                      milliseconds(*one.decode, seconds_of(*one.decode)), rate(requests),
-                      rate(requests.times(one.tokens))});
-  }
-  return fmt::format(
-      "\nrequests of {} prompt step{} and {} decode step{}, one after the other:\n\n{}",
-      mix.prompts, mix.prompts == 1 ? "" : "s", mix.decodes, mix.decodes == 1 ? "" : "s", text(t));
-}
+[[nodiscard]] std::string text(std::span<const service> services, const service_mix& mix);
 
 /// Adds the list "services" to what to_json makes of the predictions.
-inline void add_services(json::value& to, std::span<const service> services,
-                         const service_mix& mix) {
-  to["services"] = json::value::array();
-  for (const service& one : services) {
-    const estimate requests = one.requests_per_second();
-    to["services"].push_back({{"prompt", one.prompt->configuration.text()},
-                              {"decode", one.decode->configuration.text()},
-                              {"prompt_steps", mix.prompts},
-                              {"decode_steps", mix.decodes},
-                              {"partial", one.partial()},
-                              {"seconds_to_first_token", to_json(one.to_first_token)},
-                              {"seconds_per_decode_step", to_json(seconds_of(*one.decode))},
-                              {"requests_per_second", to_json(requests)},
-                              {"tokens_per_second", to_json(requests.times(one.tokens))}});
-  }
-}
+void add_services(json::value& to, std::span<const service> services, const service_mix& mix);
 
 }  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/predict/service_mix-inl.hpp>
+#endif

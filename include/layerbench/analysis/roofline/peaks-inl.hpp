@@ -17,6 +17,8 @@
 #include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/peak.hpp>
+#include <layerbench/op/gemm.hpp>
+#include <layerbench/op/stream.hpp>
 
 namespace layerbench::analysis {
 

@@ -10,6 +10,8 @@
 #include <vector>
 
 #include <layerbench/analysis/compare/ratio.hpp>
+#include <layerbench/analysis/predict/configurations.hpp>
+#include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 
 /// Contention between computing and sending gradients, as measured.

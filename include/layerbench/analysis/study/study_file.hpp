@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -11,15 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <layerbench/base/error.hpp>
-#include <layerbench/base/name.hpp>
-#include <layerbench/model/find.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/json.hpp>
-#include <layerbench/shape/record_json.hpp>
 
 /// Study files (docs/formats.md): published measurements, and which cases they are of.
 namespace layerbench::analysis {
@@ -37,10 +28,7 @@ struct study_cell {
 
   [[nodiscard]] bool answerable() const { return unanswered.empty(); }
   /// Whether the same step is measured for both cells, perhaps for other parts of it.
-  [[nodiscard]] bool same_step(const study_cell& other) const {
-    return answerable() && other.answerable() && model == other.model && phase == other.phase &&
-           batch == other.batch && dtype == other.dtype;
-  }
+  [[nodiscard]] bool same_step(const study_cell& other) const;
 };
 
 /// A question of a study that timings of layers do not answer.
@@ -62,150 +50,28 @@ struct study {
 };
 
 /// Names of the studies in `shapes`, sorted.
-[[nodiscard]] inline std::vector<std::string> list_studies(const std::filesystem::path& shapes) {
-  return model::list(shapes, "studies");
-}
+[[nodiscard]] std::vector<std::string> list_studies(const std::filesystem::path& shapes);
 
 /// The file meant by `name_or_path`: a path when it has a '/' or ends in .json, else a study of
 /// `shapes`. Throws nothing_matched for an unknown name, listing what exists.
-[[nodiscard]] inline std::filesystem::path find_study(const std::string& name_or_path,
-                                                      const std::filesystem::path& shapes) {
-  return model::find_in(shapes, "studies", name_or_path, "study",
-                        "or give the path of a study file");
-}
+[[nodiscard]] std::filesystem::path find_study(const std::string& name_or_path,
+                                               const std::filesystem::path& shapes);
 
 namespace detail {
 
 /// A text that must be one of `known`.
-[[nodiscard]] inline std::string one_of(const json::cursor& at,
-                                        const std::vector<std::string_view>& known) {
-  return std::string(known[at.index_in(known)]);
-}
-
-/// A list of at least `least` texts.
-[[nodiscard]] inline std::vector<std::string> read_texts(const json::cursor& at,
-                                                         std::size_t least) {
-  at.require_array();
-  if (at.get().size() < least) at.fail(fmt::format("expected a list of at least {} texts", least));
-  std::vector<std::string> texts;
-  for (std::size_t i = 0; i < at.get().size(); ++i) {
-    std::string text = at[i].text();
-    if (text.empty()) at[i].fail("expected a text, found an empty one");
-    if (std::ranges::find(texts, text) != texts.end()) at[i].fail("occurs twice; remove one");
-    texts.push_back(std::move(text));
-  }
-  return texts;
-}
-
-/// The published figures of a cell, by column.
-[[nodiscard]] inline std::vector<std::optional<double>> read_figures(
-    const json::cursor& at, const std::vector<std::string>& columns) {
-  at.check_keys({columns.begin(), columns.end()}, {});
-  std::vector<std::optional<double>> figures;
-  for (const std::string& column : columns) {
-    if (!at.has(column)) {
-      figures.emplace_back();
-      continue;
-    }
-    const json::cursor figure = at[column];
-    if (!figure.get().is_number() || figure.get().get<double>() <= 0) {
-      figure.fail(
-          fmt::format("expected a number above 0, found {}; leave out what was not "
-                      "published",
-                      figure.get().dump()));
-    }
-    figures.emplace_back(figure.get().get<double>());
-  }
-  return figures;
-}
-
-[[nodiscard]] inline std::vector<model::step_part> read_parts(const json::cursor& at) {
-  std::vector<model::step_part> parts;
-  for (const std::string& text : read_texts(at, 1)) {
-    const auto part = from_name<model::step_part>(text);
-    if (!part) {
-      at[parts.size()].fail(fmt::format("'{}' is not one of: forward backward update", text));
-    }
-    parts.push_back(*part);
-  }
-  return parts;
-}
-
-/// The name of the model that a cell names, perhaps by an alias.
-[[nodiscard]] inline std::string read_model(const json::cursor& at,
-                                            const std::filesystem::path& shapes) {
-  const std::string text = at.text();
-  if (!is_name(text)) at.fail(fmt::format("'{}' is no name of a model", text));
-  try {
-    return model::find(text, shapes).stem().string();
-  } catch (const nothing_matched& e) {
-    at.fail(e.what());
-  }
-}
-
-[[nodiscard]] inline study_cell read_cell(const json::cursor& at, const study& of,
-                                          const std::filesystem::path& shapes) {
-  at.require_object();
-  study_cell cell;
-  if (at.has("unanswered")) {
-    at.check_keys({"label", "published", "unanswered"}, {"label", "published"});
-    cell.unanswered = at["unanswered"].text();
-    if (cell.unanswered.empty()) at["unanswered"].fail("expected a reason, found an empty text");
-  } else {
-    at.check_keys({"label", "model", "phase", "batch", "dtype", "parts", "published"},
-                  {"label", "model", "phase", "batch", "published"});
-    cell.model = read_model(at["model"], shapes);
-    cell.phase = one_of(at["phase"], {"inference", "training"});
-    cell.batch = json::read_size(at["batch"], {});
-    if (at.has("dtype")) cell.dtype = at["dtype"].text();
-    if (!dtype_from(cell.dtype)) {
-      at["dtype"].fail(fmt::format("'{}' is no data type; expected one such as f32", cell.dtype));
-    }
-    if (at.has("parts")) cell.parts = read_parts(at["parts"]);
-    if (!cell.parts.empty() && (of.unit != "ms" || cell.phase != "training")) {
-      at["parts"].fail("parts are of training steps in ms; leave them out");
-    }
-  }
-  cell.label = at["label"].text();
-  cell.published = read_figures(at["published"], of.columns);
-  return cell;
-}
+[[nodiscard]] std::string one_of(const json::cursor& at,
+                                 const std::vector<std::string_view>& known);
 
 }  // namespace detail
 
 /// Reads a study by its name in `shapes` or the path of its file; models are those of `shapes`.
 /// Throws bad_input with file and pointer for an invalid file, nothing_matched for an unknown name.
-[[nodiscard]] inline study load_study(const std::string& name_or_path,
-                                      const std::filesystem::path& shapes) {
-  const std::filesystem::path file = find_study(name_or_path, shapes);
-  const json::value parsed = json::parse_file(file);
-  const json::cursor at(parsed, file.string());
-  at.check_keys(
-      {"$schema", "name", "title", "source", "unit", "columns", "cells", "unanswered", "notes"},
-      {"name", "title", "source", "unit", "columns", "cells", "unanswered"});
-  study result{at["name"].text(),
-               at["title"].text(),
-               at["source"].text(),
-               detail::one_of(at["unit"], {"images/s", "ms"}),
-               detail::read_texts(at["columns"], 1),
-               {},
-               {},
-               {}};
-  if (!is_name(result.name)) at["name"].fail("expected lower-case letters, digits and '_'");
-  const json::cursor cells = at["cells"];
-  cells.require_array();
-  if (cells.get().empty()) cells.fail("expected at least one cell, found an empty list");
-  for (std::size_t i = 0; i < cells.get().size(); ++i) {
-    result.cells.push_back(detail::read_cell(cells[i], result, shapes));
-  }
-  const json::cursor unanswered = at["unanswered"];
-  unanswered.require_array();
-  for (std::size_t i = 0; i < unanswered.get().size(); ++i) {
-    unanswered[i].check_keys({"question", "reason"}, {"question", "reason"});
-    result.unanswered.push_back({unanswered[i]["question"].text(), unanswered[i]["reason"].text()});
-  }
-  if (at.has("notes")) result.notes = detail::read_texts(at["notes"], 0);
-  return result;
-}
+[[nodiscard]] study load_study(const std::string& name_or_path,
+                               const std::filesystem::path& shapes);
 
 }  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/study/study_file-inl.hpp>
+#endif

@@ -16,6 +16,8 @@
 #include <layerbench/backend/collective.hpp>
 #include <layerbench/backend/mpi/backend.hpp>
 #include <layerbench/backend/mpi/worker_rows.hpp>
+#include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/collective.hpp>
 
 namespace layerbench {
 

@@ -14,6 +14,8 @@
 #include <layerbench/backend/collective.hpp>
 #include <layerbench/backend/nccl/backend.hpp>
 #include <layerbench/backend/nccl/calls.hpp>
+#include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/collective.hpp>
 
 namespace layerbench {
 

@@ -12,6 +12,8 @@
 #include <layerbench/backend/mpi/worker_rows.hpp>
 #include <layerbench/backend/nccl/collective.hpp>
 #include <layerbench/backend/nccl_mpi/backend.hpp>
+#include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/collective.hpp>
 
 namespace layerbench {
 

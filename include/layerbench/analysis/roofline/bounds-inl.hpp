@@ -1,0 +1,86 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <layerbench/analysis/predict/breakdown.hpp>
+#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/roofline/bounds.hpp>
+#include <layerbench/base/compiled.hpp>
+
+namespace layerbench::analysis {
+
+LAYERBENCH_INLINE std::optional<double> bytes(const layer_time& of) {
+  if (of.traffic.empty()) return std::nullopt;
+  double sum = 0;
+  for (const result::operand_traffic& operand : of.traffic) {
+    sum += static_cast<double>(operand.bytes);
+  }
+  return sum;
+}
+
+LAYERBENCH_INLINE std::optional<double> arithmetic_intensity(const layer_time& of) {
+  const std::optional<double> moved = bytes(of);
+  if (!moved || *moved == 0 || !of.flops) return std::nullopt;
+  return *of.flops / *moved;
+}
+
+LAYERBENCH_INLINE std::optional<double> share_of_roof(const layer_time& of) {
+  if (!of.roofs) return std::nullopt;
+  return of.roofs->seconds() / of.seconds;
+}
+
+LAYERBENCH_INLINE double seconds_above_roof(const layer_time& of) {
+  return of.roofs ? static_cast<double>(of.count) * (of.seconds - of.roofs->seconds()) : 0;
+}
+
+LAYERBENCH_INLINE share_list shares_by_bound(const prediction& p) {
+  return shares_by(p, [](const layer_time& layer) {
+    return layer.roofs ? layer.roofs->bound() : std::string("unknown");
+  });
+}
+
+LAYERBENCH_INLINE std::vector<layer_time> worth_optimising(const prediction& p, std::size_t most) {
+  std::vector<layer_time> layers = p.layers;
+  std::erase_if(layers, [](const layer_time& layer) { return seconds_above_roof(layer) <= 0; });
+  std::ranges::stable_sort(layers, std::ranges::greater{}, &seconds_above_roof);
+  if (layers.size() > most) layers.resize(most);
+  return layers;
+}
+
+namespace detail {
+
+[[nodiscard]] inline double at_roof(const layer_time& of) {
+  return std::min(of.seconds, of.roofs->seconds());
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::vector<what_if> what_ifs(const prediction& p) {
+  if (!p.step || !p.limits) return {};
+  std::vector<what_if> all;
+  const auto is_conv = [](const layer_time& layer) { return layer.op == "conv"; };
+  if (std::ranges::any_of(p.layers, is_conv)) {
+    all.push_back({"all convolutions at their peak", detail::step_with(p, [&](const auto& layer) {
+                     return is_conv(layer) ? detail::at_roof(layer) : layer.seconds;
+                   })});
+  }
+  peaks faster = *p.limits;
+  memory_level& last = faster.levels.back();
+  for (double* bandwidth : {&last.read, &last.write, &last.copy}) *bandwidth *= 2;
+  all.push_back({"memory twice as fast", detail::step_with(p, [&](const layer_time& layer) {
+                   const auto traffic = p.cache == "hot" ? hot(layer.traffic) : layer.traffic;
+                   const roofs raised = roofs_of(*layer.flops, traffic, faster);
+                   return layer.seconds * raised.seconds() / layer.roofs->seconds();
+                 })});
+  all.push_back({"every layer at its peak", detail::step_with(p, &detail::at_roof)});
+  return all;
+}
+
+}  // namespace layerbench::analysis

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/collective.hpp>
+#include <layerbench/backend/number_types.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/collective.hpp>
+#include <layerbench/op/op.hpp>
+#include <layerbench/op/reorder.hpp>
+#include <layerbench/shape/dtype.hpp>
+#include <layerbench/shape/record.hpp>
+
+namespace layerbench {
+
+LAYERBENCH_INLINE std::size_t row_bytes(const op::operand& of) {
+  return static_cast<std::size_t>(of.extents[1]) * traits(of.type).bytes;
+}
+
+LAYERBENCH_INLINE std::vector<plan_operand> operands_of_rank(const op::collective& o,
+                                                             const plan_request& request) {
+  std::vector<plan_operand> result;
+  std::size_t largest = 0;
+  for (op::operand& operand : o.operands(request.pass, request.type)) {
+    const std::size_t bytes = row_bytes(operand);
+    largest = std::max(largest, bytes);
+    const bool holds_source = operand.role == op::role::destination && o.is_in_place();
+    const std::string rows = op::plain_order(operand.extents);
+    result.push_back({std::move(operand), rows, holds_source ? largest : bytes});
+  }
+  return result;
+}
+
+LAYERBENCH_INLINE std::size_t source_offset(const op::collective& o, dtype type,
+                                            std::int64_t rank) {
+  if (o.kind != op::collective_kind::all_gather) return 0;
+  return static_cast<std::size_t>(rank * o.block(type)) * traits(type).bytes;
+}
+
+LAYERBENCH_INLINE std::int64_t warm_up_calls(const op::collective& o, std::int64_t calls) {
+  const std::int64_t warm_up = o.is_in_place() ? 1 : 0;
+  const bool broadcasts = o.kind == op::collective_kind::broadcast;
+  return broadcasts && (warm_up + calls - 1) % o.ranks == 0 ? warm_up + 1 : warm_up;
+}
+
+LAYERBENCH_INLINE std::string algorithm_of(std::string_view library, const op::collective& o) {
+  const bool sums = o.kind == op::collective_kind::all_reduce;
+  return fmt::format("{}:{}{}", library, sums ? op::allreduce::name : name(o.kind),
+                     o.in_place ? ":in_place" : "");
+}
+
+LAYERBENCH_INLINE void store_row(const op::operand& of, std::span<const float> values, address to) {
+  detail::with_sent_number(of.type, [&]<class T>(T /*tag*/) {
+    std::ranges::transform(values, static_cast<T*>(to),
+                           [&](float value) { return stored_as<T>(value, of.scale); });
+  });
+}
+
+LAYERBENCH_INLINE void load_row(const op::operand& of, const void* from, std::span<float> values) {
+  detail::with_sent_number(of.type, [&]<class T>(T /*tag*/) {
+    std::transform(static_cast<const T*>(from), static_cast<const T*>(from) + values.size(),
+                   values.begin(), [&](T stored) { return element_of(stored, of.scale); });
+  });
+}
+
+}  // namespace layerbench

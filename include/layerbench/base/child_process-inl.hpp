@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <csignal>
+#include <cstring>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include <fcntl.h>
+#include <signal.h>
+#include <spawn.h>
+#include <string.h>
+#include <sys/types.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/child_process.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
+
+namespace layerbench {
+
+LAYERBENCH_INLINE std::string status_text(int status) {
+  if (WIFEXITED(status)) return fmt::format("exit code {}", WEXITSTATUS(status));
+  return fmt::format("signal {} ({})", WTERMSIG(status), ::strsignal(WTERMSIG(status)));
+}
+
+LAYERBENCH_INLINE exit_code exit_code_of(int status) {
+  using enum exit_code;
+  for (const exit_code code :
+       {usage, bad_input, incomplete, nothing_matched, unavailable, interrupted}) {
+    if (WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(code)) return code;
+  }
+  return failure;
+}
+
+LAYERBENCH_INLINE std::vector<std::string> environment_with(
+    const std::vector<std::string>& variables) {
+  std::vector<std::string> all;
+  for (char** entry = environ; *entry != nullptr; ++entry) all.emplace_back(*entry);
+  for (const std::string& variable : variables) {
+    const std::string name = variable.substr(0, variable.find('=') + 1);
+    std::erase_if(all, [&](const std::string& word) { return word.starts_with(name); });
+    all.push_back(variable);
+  }
+  return all;
+}
+
+LAYERBENCH_INLINE child_output::child_output() {
+  ::posix_spawn_file_actions_init(&actions_);
+  ::posix_spawn_file_actions_addopen(&actions_, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+}
+
+LAYERBENCH_INLINE void child_output::send(int from, const std::string& file) {
+  const int mode = O_WRONLY | O_CREAT | O_TRUNC;
+  ::posix_spawn_file_actions_addopen(&actions_, from, file.c_str(), mode, 0600);
+}
+
+LAYERBENCH_INLINE void child_output::discard(int from) {
+  ::posix_spawn_file_actions_addopen(&actions_, from, "/dev/null", O_WRONLY, 0);
+}
+
+LAYERBENCH_INLINE child_starter::child_starter() {
+  ::sigemptyset(&waited_for_);
+  for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGCHLD})
+    ::sigaddset(&waited_for_, signal);
+  static_cast<void>(std::signal(SIGCHLD, SIG_DFL));  // if ignored, it would not be delivered
+  ::pthread_sigmask(SIG_BLOCK, &waited_for_, &before_);
+}
+
+LAYERBENCH_INLINE ::pid_t child_starter::start(const std::string& program,
+                                               std::vector<std::string> words,
+                                               std::vector<std::string> variables,
+                                               const child_output& output) const {
+  ::posix_spawnattr_t attributes;
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setflags(
+      &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::posix_spawnattr_setsigmask(&attributes, &before_);
+  ::posix_spawnattr_setsigdefault(&attributes, &waited_for_);
+  ::pid_t id = 0;
+  const int failed = ::posix_spawn(&id, program.c_str(), &output.actions_, &attributes,
+                                   pointers(words).data(), pointers(variables).data());
+  ::posix_spawnattr_destroy(&attributes);
+  if (failed == 0) return id;
+  throw error(
+      fmt::format("{} cannot be run: {}", program, std::generic_category().message(failed)));
+}
+
+LAYERBENCH_INLINE std::vector<char*> child_starter::pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (std::string& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+}  // namespace layerbench

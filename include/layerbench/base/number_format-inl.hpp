@@ -1,0 +1,95 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <optional>
+#include <string>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/number_format.hpp>
+#include <layerbench/base/stats.hpp>
+
+namespace layerbench::format {
+
+LAYERBENCH_INLINE std::string exact(std::optional<double> value) {
+  return value ? fmt::format("{}", *value) : "";
+}
+
+LAYERBENCH_INLINE int known_digits(double value, double low, double high) {
+  const double relative = (high - low) / 2 / value;
+  if (!(relative > 0)) return least_digits;
+  return static_cast<int>(
+      std::clamp(1 - std::floor(std::log10(relative)), 1.0 * least_digits, 1.0 * most_digits));
+}
+
+LAYERBENCH_INLINE double magnitude(double value) {
+  return value > 0 ? std::floor(std::log10(value)) : 0;
+}
+
+LAYERBENCH_INLINE double rounded(double value, int digits) {
+  if (digits >= most_digits) return value;
+  const double unit = std::pow(10.0, magnitude(value) - digits + 1);
+  return std::round(value / unit) * unit;
+}
+
+LAYERBENCH_INLINE std::string significant(double value, int digits) {
+  value = rounded(value, digits);
+  return fmt::format("{:.{}f}", value,
+                     std::clamp(digits - 1 - static_cast<int>(magnitude(value)), 0, 9));
+}
+
+LAYERBENCH_INLINE std::string four_digits(double value) { return significant(value, most_digits); }
+
+LAYERBENCH_INLINE std::string figure(double value, int digits) {
+  return (digits < most_digits ? "~" : "") + significant(value, digits);
+}
+
+LAYERBENCH_INLINE std::string rate(std::optional<double> images_per_second, int digits) {
+  return images_per_second ? figure(*images_per_second, digits) : "refused";
+}
+
+LAYERBENCH_INLINE std::string milliseconds(double seconds, int digits) {
+  return figure(seconds * 1e3, digits);
+}
+
+LAYERBENCH_INLINE std::string range(const std::optional<stats::interval>& of, int digits) {
+  if (!of) return "none";
+  return fmt::format("{} to {}", significant(of->low * 1e3, digits),
+                     significant(of->high * 1e3, digits));
+}
+
+LAYERBENCH_INLINE std::string between(const stats::interval& of, int digits) {
+  return fmt::format("between {} and {}", significant(of.low * 1e3, digits),
+                     significant(of.high * 1e3, digits));
+}
+
+LAYERBENCH_INLINE double coarse_percent(double share, int digits) {
+  const double unit = std::pow(10.0, 3 - digits);
+  return unit * std::round(100 * share / unit) + 0.0;  // + 0.0: no -0
+}
+
+LAYERBENCH_INLINE std::string percent(double share, int digits) {
+  return digits < most_digits ? fmt::format("~{:.0f} %", coarse_percent(share, digits))
+                              : fmt::format("{:.1f} %", 100 * share);
+}
+
+LAYERBENCH_INLINE std::string signed_percent(std::optional<double> share, int digits) {
+  if (!share) return "";
+  if (*share >= 10) return fmt::format("{}{:.0f}x", digits < most_digits ? "~" : "", *share + 1);
+  return digits < most_digits ? fmt::format("~{:+.0f} %", coarse_percent(*share, digits))
+                              : fmt::format("{:+.1f} %", *share * 100);
+}
+
+LAYERBENCH_INLINE std::string coverage(double coverage) {
+  return fmt::format("{:.1f} %", std::floor(coverage * 1000) / 10);
+}
+
+LAYERBENCH_INLINE std::string left_out(double share) {
+  return fmt::format("the import left out nodes, at least {} of the FLOPs", percent(share));
+}
+
+}  // namespace layerbench::format

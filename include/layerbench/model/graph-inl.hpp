@@ -1,0 +1,81 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/model/graph.hpp>
+#include <layerbench/op/op.hpp>
+#include <layerbench/op/quantization.hpp>
+#include <layerbench/shape/dims.hpp>
+#include <layerbench/shape/dtype.hpp>
+#include <layerbench/shape/record.hpp>
+
+namespace layerbench::model {
+
+LAYERBENCH_INLINE std::optional<std::int64_t> parameter(const graph& g, std::string_view name) {
+  const auto found = g.parameters.find(name);
+  if (found == g.parameters.end()) return std::nullopt;
+  return found->second;
+}
+
+LAYERBENCH_INLINE std::int64_t batch(const graph& g) { return parameter(g, "batch").value_or(1); }
+
+namespace detail {
+
+LAYERBENCH_INLINE std::vector<op::operand> of_role(const op::any& op, op::role role) {
+  std::vector<op::operand> operands = op.operands(op::pass::fwd, dtype::f32);
+  std::erase_if(operands, [&](const op::operand& operand) { return operand.role != role; });
+  return operands;
+}
+
+LAYERBENCH_INLINE bool has_set(const op::any& op, std::string_view name) {
+  const record_fields fields = op.fields();
+  const record_field* const field = find_field(fields, name);
+  return field != nullptr && !field->is_default;
+}
+
+/// Whether the op names types of tensors, or what belongs to integers.
+[[nodiscard]] inline bool has_types(const op::any& op) {
+  return op.own_type().has_value() || op::is_quantized(op.fields());
+}
+
+LAYERBENCH_INLINE std::string why_inference_only(const op::any& op) {
+  if (has_post_ops(op)) return "has post-ops";
+  if (has_types(op)) return "has types";
+  return has_set(op, "reorders") ? "reorders tensors in each call" : "";
+}
+
+LAYERBENCH_INLINE std::vector<layer> inference_layers(const graph& g) {
+  std::vector<layer> layers;
+  std::vector<std::size_t> written(g.layers.size());
+  for (std::size_t i = 0; i < g.layers.size(); ++i) {
+    layer next = g.layers[i];
+    for (std::size_t& input : next.inputs) {
+      if (input != model_input) input = written[input];
+    }
+    const bool runs = next.op.has(op::pass::fwd);
+    written[i] = runs ? layers.size() : next.inputs.front();
+    if (runs) layers.push_back(std::move(next));
+  }
+  return layers;
+}
+
+LAYERBENCH_INLINE bool connects(const dims& from, const dims& to) {
+  if (from == to) return true;
+  const auto& [flat, deep] = from.size() < to.size() ? std::tie(from, to) : std::tie(to, from);
+  const bool same_last = deep.size() == 3 && from.back() == to.back();
+  return flat.size() == 2 && (from.front() == to.front() || same_last) &&
+         elements(from) == elements(to);
+}
+
+}  // namespace detail
+}  // namespace layerbench::model

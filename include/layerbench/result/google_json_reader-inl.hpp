@@ -1,0 +1,273 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
+#include <layerbench/result/google_json_reader.hpp>
+#include <layerbench/result/lenient_json.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/result/name.hpp>
+#include <layerbench/shape/json_error.hpp>
+
+namespace layerbench::result {
+
+namespace detail {
+
+LAYERBENCH_INLINE bool has_word(std::string_view list, std::string_view word) {
+  return list.find(fmt::format(" {} ", word)) != list.npos;
+}
+
+/// Whether this is a counter of docs/formats.md, which must be a number.
+[[nodiscard]] inline bool is_known_counter(std::string_view name) {
+  constexpr std::string_view known =
+      " low_s high_s mean_s min_s p95_s p99_s clock_s cpu_s wall_s flops flops_exact bytes "
+      "algorithm_bandwidth bus_bandwidth ring_bytes touched_bytes turn_s displaced_bytes "
+      "footprint_bytes workspace_bytes samples calls_a_sample count verified stalls slowed retries "
+      "disturbed spread reduction_alone_s reduction_s flops_of_peak bytes_of_peak sm_mhz mem_mhz "
+      "power_w temperature_c throttled throttled_share throttle_reasons power_capped energy_j "
+      "ready_s ";
+  return has_word(known, name);
+}
+
+LAYERBENCH_INLINE std::string shown(const nlohmann::json& value) {
+  if (value.is_structured()) return value.is_array() ? "a list" : "an object";
+  if (value.is_string() && value.get_ref<const std::string&>().starts_with(no_number)) {
+    return value.get_ref<const std::string&>().substr(1) + ", which is no number in JSON";
+  }
+  return value.dump(-1, ' ', false, nlohmann::json::error_handler_t::replace);
+}
+
+LAYERBENCH_INLINE std::string row_fields::text(std::string_view name,
+                                               const std::optional<std::string>& otherwise) const {
+  const nlohmann::json* found = find(name);
+  if (found == nullptr) return default_of(name, otherwise);
+  if (!found->is_string() || found->get_ref<const std::string&>().starts_with(no_number)) {
+    wrong(name, "a text", *found);
+  }
+  return found->get<std::string>();
+}
+
+LAYERBENCH_INLINE double row_fields::number(std::string_view name) const {
+  const nlohmann::json* found = find(name);
+  if (found == nullptr) return default_of(name, std::optional<double>());
+  if (!found->is_number()) wrong(name, "a number", *found);
+  return found->get<double>();
+}
+
+LAYERBENCH_INLINE std::int64_t row_fields::count(std::string_view name) const {
+  const nlohmann::json* found = find(name);
+  if (found == nullptr) return 0;
+  constexpr double most = 0x1p53;  // larger doubles may have been rounded
+  const double value = found->is_number() ? found->get<double>() : -1;
+  if (value < 0 || value > most || value != std::floor(value)) wrong(name, "a count", *found);
+  return static_cast<std::int64_t>(value);
+}
+
+LAYERBENCH_INLINE bool row_fields::boolean(std::string_view name) const {
+  const nlohmann::json* found = find(name);
+  if (found == nullptr) return false;
+  if (!found->is_boolean()) wrong(name, "true or false", *found);
+  return found->get<bool>();
+}
+
+LAYERBENCH_INLINE counters row_fields::other_numbers() const {
+  counters found;
+  for (const auto& [name, value] : all_) {
+    if (std::ranges::find(own_fields, name) != own_fields.end()) continue;
+    if (value.is_number()) {
+      found.insert_or_assign(found.end(), name, value.get<double>());  // mostly in order
+    } else if (is_known_counter(name)) {
+      wrong(name, "a number", value);
+    }
+  }
+  return found;
+}
+
+LAYERBENCH_INLINE const nlohmann::json* row_fields::find(std::string_view name) const {
+  const auto found = std::ranges::find(all_, name, &field::first);
+  return found == all_.end() ? nullptr : &found->second;
+}
+
+LAYERBENCH_INLINE void row_fields::wrong(std::string_view name, std::string_view expected,
+                                         const nlohmann::json& found) {
+  throw bad_field(name, fmt::format("expected {}, found {}", expected, shown(found)));
+}
+
+LAYERBENCH_INLINE double unit_seconds(std::string_view unit) {
+  if (unit == "ns") return 1e-9;
+  if (unit == "us") return 1e-6;
+  if (unit == "ms") return 1e-3;
+  if (unit == "s") return 1;
+  throw bad_field("time_unit", fmt::format("unknown unit '{}'", unit));
+}
+
+/// Throws if `seconds` is too small or not a number. Rates divide by it.
+inline void require_time(double seconds, std::string_view field) {
+  constexpr double least = 1e-15;
+  if (std::isfinite(seconds) && seconds >= least) return;
+  throw bad_field(field, "is not a positive time");
+}
+
+LAYERBENCH_INLINE std::optional<row_name> name_of(const row_fields& row) {
+  const std::string name = row.text("name");
+  try {
+    return parse_row(row.text("run_name", name));
+  } catch (const bad_field&) {
+    if (parse_row(name)) throw;
+    return std::nullopt;
+  }
+}
+
+/// Adds the row to `into` if it is a round of layerbench. Rows of other programs are ignored, and
+/// aggregates are counted.
+inline void read_row(const row_fields& row, results& into) {
+  const auto name = name_of(row);
+  if (!name) return;
+  if (row.text("run_type", "iteration") != "iteration") {
+    if (!name->is_chain()) ++into.aggregates;
+    return;
+  }
+  measurement read;
+  read.name = *name;
+  read.label = label::parse(row.text("label", ""));
+  read.round = row.count("repetition_index");
+  if (row.boolean("error_occurred")) {
+    read.error = row.text("error_message", "failed");
+  } else {
+    const double unit = unit_seconds(row.text("time_unit", "ns"));
+    read.seconds = row.number("real_time") * unit;
+    read.cpu_seconds = row.number("cpu_time") * unit;
+    read.calls = row.count("iterations");
+  }
+  read.counters = row.other_numbers();
+  if (read.error.empty()) {
+    require_time(read.seconds, "real_time");
+    require_time(read.mean_seconds(), read.counters.contains("mean_s") ? "mean_s" : "real_time");
+  }
+  (read.name.is_chain() ? into.chains : into.rows).push_back(std::move(read));
+}
+
+LAYERBENCH_INLINE const nlohmann::json& file_reader::context() const {
+  if (kept(section::context).is_object() && has_rows_) return kept(section::context);
+  throw bad_input(into_.file, "/",
+                  "not a result file: no object \"context\" and list \"benchmarks\"");
+}
+
+LAYERBENCH_INLINE const nlohmann::json& file_reader::engine_overheads() const {
+  return kept(section::engine_overheads);
+}
+
+LAYERBENCH_INLINE bool file_reader::string(const std::string& value) {
+  const bool is_text = in_row_ || !value.starts_with(no_number);
+  return is_text ? take(value) : null();
+}
+
+LAYERBENCH_INLINE bool file_reader::key(const std::string& name) {
+  if (depth_ == 1) in_ = section_of(name);
+  if (in_row_ && depth_ == row_depth) row_.add(name);
+  key_ = name;
+  return true;
+}
+
+LAYERBENCH_INLINE bool file_reader::parse_error(std::size_t /*place*/, const std::string& /*token*/,
+                                                const nlohmann::json::exception& e) const {
+  throw bad_input(into_.file, "", fmt::format("not a whole JSON file: {}", json::plain_words(e)));
+}
+
+LAYERBENCH_INLINE file_reader::section file_reader::section_of(std::string_view name) {
+  if (name == "context") return section::context;
+  if (name == "engine_layers") return section::engine_layers;
+  if (name == "engine_overheads") return section::engine_overheads;
+  return name == "benchmarks" ? section::rows : section::other;
+}
+
+LAYERBENCH_INLINE const nlohmann::json& file_reader::kept(section of) const {
+  return kept_.at(static_cast<std::size_t>(of));
+}
+
+LAYERBENCH_INLINE bool file_reader::take(nlohmann::json value) {
+  if (is_kept()) {
+    put(std::move(value));
+  } else if (in_row_ && depth_ == row_depth) {
+    row_.set(std::move(value));
+  }
+  return true;
+}
+
+LAYERBENCH_INLINE bool file_reader::open(nlohmann::json::value_t kind) {
+  constexpr std::size_t most_levels = 32;
+  if (in_row_ && depth_ == row_depth) row_.set(kind);
+  if (++depth_ > most_levels) {
+    throw bad_input(into_.file, "", "nested too deeply for a result file");
+  }
+  if (is_kept()) open_.push_back(put(kind));
+  if (in_ == section::rows && depth_ == row_depth - 1) {
+    has_rows_ = kind == nlohmann::json::value_t::array;
+  }
+  if (in_ == section::rows && has_rows_ && depth_ == row_depth) {
+    in_row_ = kind == nlohmann::json::value_t::object;
+    row_.clear();
+  }
+  return true;
+}
+
+LAYERBENCH_INLINE bool file_reader::close() {
+  if (in_row_ && depth_ == row_depth) take_row();
+  if (!open_.empty()) open_.pop_back();
+  if (--depth_ == 1) {
+    if (in_ == section::context) check_schema();
+    in_ = section::other;
+  }
+  return true;
+}
+
+LAYERBENCH_INLINE void file_reader::check_schema() const {
+  const nlohmann::json& context = kept(section::context);
+  const auto found = context.find("layerbench_schema");
+  if (found == context.end() || *found == format_version) return;
+  throw bad_input(into_.file, "/context/layerbench_schema",
+                  fmt::format("is {}, this program reads \"{}\"; use the version that wrote the "
+                              "file (layerbench_version: {})",
+                              found->dump(), format_version,
+                              context.value("layerbench_version", nlohmann::json()).dump()));
+}
+
+LAYERBENCH_INLINE nlohmann::json* file_reader::put(nlohmann::json value) {
+  nlohmann::json& whole = kept_.at(static_cast<std::size_t>(in_));
+  if (open_.empty()) return &(whole = std::move(value));
+  nlohmann::json& inside = *open_.back();
+  if (inside.is_object()) return &(inside[key_] = std::move(value));
+  inside.push_back(std::move(value));
+  return &inside.back();
+}
+
+LAYERBENCH_INLINE void file_reader::take_row() {
+  in_row_ = false;
+  try {
+    read_row(row_, into_);
+  } catch (const bad_field& e) {
+    throw bad_input(into_.file, fmt::format("/benchmarks/{}/{}", rows_, e.name()), e.what());
+  } catch (const std::exception& e) {
+    throw bad_input(into_.file, fmt::format("/benchmarks/{}", rows_), json::plain_words(e));
+  }
+  ++rows_;
+}
+
+}  // namespace detail
+}  // namespace layerbench::result

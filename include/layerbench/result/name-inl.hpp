@@ -1,0 +1,179 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/name.hpp>
+#include <layerbench/result/name.hpp>
+
+namespace layerbench::result {
+
+namespace detail {
+
+LAYERBENCH_INLINE std::string parameter_text(const name_parameters& parameters,
+                                             std::string_view except) {
+  std::string text;
+  for (const std::string_view name : parameter_order) {
+    const auto found = parameters.find(name);
+    if (found != parameters.end() && name != except) {
+      text += fmt::format("/{}:{}", name, found->second);
+    }
+  }
+  return text;
+}
+
+LAYERBENCH_INLINE std::vector<std::string_view> split(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  while (true) {
+    const std::size_t end = text.find(separator);
+    parts.push_back(text.substr(0, end));
+    if (end == std::string_view::npos) return parts;
+    text.remove_prefix(end + 1);
+  }
+}
+
+LAYERBENCH_INLINE std::optional<std::string_view> value_of(std::string_view part,
+                                                           std::string_view name) {
+  if (part.size() <= name.size() || !part.starts_with(name) || part[name.size()] != ':') {
+    return std::nullopt;
+  }
+  return part.substr(name.size() + 1);
+}
+
+LAYERBENCH_INLINE std::optional<std::int64_t> count_of(std::string_view text, std::int64_t least) {
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (failed != std::errc() || end != text.data() + text.size() || value < least) {
+    return std::nullopt;
+  }
+  return value;
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::string configuration_name::parameter(std::string_view of,
+                                                            std::string otherwise) const {
+  const auto found = parameters.find(of);
+  if (found != parameters.end()) return found->second;
+  return otherwise;
+}
+
+LAYERBENCH_INLINE std::int64_t configuration_name::ranks() const {
+  return detail::count_of(parameter("ranks", "1")).value_or(1);
+}
+
+LAYERBENCH_INLINE std::optional<std::int64_t> configuration_name::count(std::string_view of) const {
+  return detail::count_of(parameter(of, ""), 0);
+}
+
+LAYERBENCH_INLINE std::string configuration_name::model_text() const {
+  std::string text = model;
+  for (const auto& [name, value] : parameters) {
+    const bool has_column =
+        name == "phase" || name == "threads" || name == "tokens" || name == "context";
+    if (!has_column) text += fmt::format(", {} {}", name, value);
+  }
+  return text;
+}
+
+LAYERBENCH_INLINE std::string configuration_name::text() const {
+  return fmt::format("{}/{}/{}/{}/batch:{}{}", phase(), backend, dtype, model, batch,
+                     detail::parameter_text(parameters, "phase"));
+}
+
+LAYERBENCH_INLINE row_name row_name::chain(configuration_name configuration) {
+  return {std::move(configuration), "chain", "", "", ""};
+}
+
+LAYERBENCH_INLINE std::string row_name::text() const {
+  if (is_chain()) return "chain/" + configuration.text();
+  return fmt::format("{}/{}/{}/{}/{}/{}/batch:{}/cache:{}{}", op, pass, configuration.backend,
+                     configuration.dtype, configuration.model, layer, configuration.batch, cache,
+                     detail::parameter_text(configuration.parameters));
+}
+
+LAYERBENCH_INLINE std::optional<name_parameters> parse_parameters(
+    const std::vector<std::string_view>& parts, std::size_t first) {
+  name_parameters parameters;
+  auto next = parameter_order.begin();
+  for (std::size_t i = first; i < parts.size(); ++i) {
+    std::optional<std::string_view> value;
+    while (next != parameter_order.end() && !value) value = detail::value_of(parts[i], *next++);
+    if (!value || !is_name(*value)) return std::nullopt;
+    const std::string_view name = *std::prev(next);
+    const bool is_count = name == "tokens" || name == "context";
+    const std::int64_t least = name == "tokens" ? 1 : 0;
+    if (is_count && !detail::count_of(*value, least)) return std::nullopt;
+    parameters.emplace(name, *value);
+  }
+  if (const auto phase = parameters.find("phase"); phase != parameters.end()) {
+    if (phase->second == "inference") return std::nullopt;  // a default is never written out
+  }
+  return parameters;
+}
+
+namespace detail {
+
+/// Reads a name of `names` plain components, `batch:<n>` and, from component `fixed` on,
+/// parameters; nothing for any other name.
+[[nodiscard]] inline std::optional<name_end> parse_end(const std::vector<std::string_view>& parts,
+                                                       std::size_t names, std::size_t fixed) {
+  if (parts.size() < fixed) return std::nullopt;
+  for (std::size_t i = 0; i < names; ++i) {
+    const std::vector<std::string_view> joined = split(parts[i], i == layer_position ? '+' : '/');
+    if (!std::ranges::all_of(joined, &is_name)) return std::nullopt;
+  }
+  const auto text = value_of(parts[names], "batch");
+  const auto batch = text ? count_of(*text) : std::nullopt;
+  auto parameters = parse_parameters(parts, fixed);
+  if (!batch || !parameters) return std::nullopt;
+  return name_end{*batch, std::move(*parameters)};
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::optional<configuration_name> parse_configuration(std::string_view text) {
+  const std::vector<std::string_view> parts = detail::split(text, '/');
+  auto end = detail::parse_end(parts, 4, 5);
+  if (!end || end->parameters.contains("phase")) return std::nullopt;
+  if (parts[0] != "inference") end->parameters.emplace("phase", parts[0]);
+  return configuration_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]),
+                            end->batch, std::move(end->parameters)};
+}
+
+LAYERBENCH_INLINE std::optional<row_name> parse_row(std::string_view text) {
+  constexpr std::string_view chain = "chain/";
+  if (text.starts_with(chain)) {
+    if (auto configuration = parse_configuration(text.substr(chain.size()))) {
+      return row_name::chain(std::move(*configuration));
+    }
+  }
+  const std::vector<std::string_view> parts = detail::split(text, '/');
+  auto end = detail::parse_end(parts, detail::layer_position + 1, 8);
+  if (!end) return std::nullopt;
+  const auto cache = detail::value_of(parts[7], "cache");
+  if (!cache || !is_name(*cache)) return std::nullopt;
+  return row_name{{std::string(parts[2]), std::string(parts[3]), std::string(parts[4]), end->batch,
+                   std::move(end->parameters)},
+                  std::string(parts[0]),
+                  std::string(parts[1]),
+                  std::string(parts[detail::layer_position]),
+                  std::string(*cache)};
+}
+
+}  // namespace layerbench::result

@@ -1,0 +1,259 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/registry.hpp>
+#include <layerbench/backend/timing_mode.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
+#include <layerbench/session/backends.hpp>
+#include <layerbench/session/options.hpp>
+#include <layerbench/session/program.hpp>
+#include <layerbench/shape/dtype.hpp>
+#include <layerbench/shape/record.hpp>
+
+namespace layerbench::run {
+
+namespace detail {
+
+LAYERBENCH_INLINE std::vector<std::pair<std::string, std::optional<std::string>>> probe_all(
+    const registry& known) {
+  std::vector<std::pair<std::string, std::optional<std::string>>> all;
+  for (const backend_entry& entry : known.backends) all.emplace_back(entry.name, entry.probe());
+  for (const optional_backend& item : known.unbuilt) {
+    all.emplace_back(item.name,
+                     fmt::format("not part of this build; configure with -D{}=ON", item.option));
+  }
+  return all;
+}
+
+LAYERBENCH_INLINE std::vector<std::string> chosen_backends(const options& o, const program& what,
+                                                           const registry& known,
+                                                           std::vector<std::string>& notes) {
+  const auto all = probe_all(known);
+  for (const std::string& name : o.backends) {
+    const auto found = std::ranges::find(all, name, &decltype(all)::value_type::first);
+    if (found == all.end()) {
+      std::string names;
+      for (const auto& [item, reason] : all) names += " " + item;
+      throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, names));
+    }
+    const bool listed = known.find(name) != nullptr && (o.list || o.list_tests);  // needs no device
+    if (found->second && !listed) {
+      throw unavailable(fmt::format("backend {} cannot run here: {}", name, *found->second));
+    }
+  }
+  if (!o.backends.empty()) return o.backends;
+  std::vector<std::string> usable;
+  std::vector<std::string> lacking;
+  std::map<std::string, std::vector<std::string>> broken;  // by reason
+  for (const auto& [name, reason] : all) {
+    if (name == reference_backend) continue;
+    const backend_entry* entry = known.find(name);
+    // Often there are more ranks than GPUs.
+    if (!reason && o.data_parallel && entry != nullptr && !entry->on_host) {
+      notes.push_back(
+          fmt::format("backend {} is left out: --ranks uses GPUs if --backend names them", name));
+      continue;
+    }
+    if (!reason) {
+      if (!what.whole_model() || !entry->only_when_named) usable.push_back(name);
+      continue;
+    }
+    if (entry != nullptr) {
+      broken[*reason].push_back(name);
+    } else {
+      lacking.push_back(fmt::format("backend {} is left out: {}", name, *reason));
+    }
+  }
+  for (const auto& [reason, names] : broken) {
+    notes.push_back(fmt::format("without backend {}: {}", fmt::join(names, ", "), reason));
+  }
+  if (usable.empty()) {
+    notes.insert(notes.end(), lacking.begin(), lacking.end());
+    notes.emplace_back(
+        "no library can run here: timing the reference backend, which is slow and "
+        "says nothing about this machine");
+    usable.emplace_back(reference_backend);
+  }
+  return usable;
+}
+
+LAYERBENCH_INLINE std::vector<backend_entry> entries_of(const std::vector<std::string>& used,
+                                                        const registry& known) {
+  std::vector<backend_entry> entries;
+  for (const backend_entry& entry : known.backends) {
+    if (std::ranges::find(used, entry.name) != used.end()) entries.push_back(entry);
+  }
+  return entries;
+}
+
+LAYERBENCH_INLINE description libraries(const std::vector<std::string>& used,
+                                        const registry& known) {
+  description facts;
+  for (const backend_entry& entry : entries_of(used, known)) entry.describe(facts);
+  for (const char* state :
+       {"gpu_power_limit_w", "gpu_max_sm_mhz", "gpu_max_mem_mhz", "gpu_mig_mode", "gpu_peaks",
+        "gpu_persistence_mode", "gpu_uuid", "nvidia_driver_version"}) {
+    facts.erase(state);
+  }
+  return facts;
+}
+
+LAYERBENCH_INLINE void choose_device(int number, const std::vector<std::string>& used,
+                                     const registry& known) {
+  if (number == 0) return;
+  bool chosen = false;
+  for (const backend_entry& entry : entries_of(used, known)) {
+    if (entry.choose_device == nullptr) continue;
+    entry.choose_device(number);
+    chosen = true;
+  }
+  if (!chosen) {
+    throw usage_error(fmt::format("--device={}: there is no device to choose for {}", number,
+                                  fmt::join(used, ", ")));
+  }
+}
+
+LAYERBENCH_INLINE held_clocks hold_clocks(const options& o, const std::vector<std::string>& used,
+                                          const registry& known, std::vector<std::string>& notes) {
+  held_clocks held{.state = o.clocks};
+  const auto mhz = o.locked_mhz();
+  if (!mhz) return held;
+  if (o.turns) {
+    throw usage_error(fmt::format(
+        "--clocks={}: not with --turns: the other program may free the clock", o.clocks));
+  }
+  if (o.data_parallel) {
+    throw usage_error(fmt::format(
+        "--clocks={}: of the GPU of one rank only; lock all with nvidia-smi --lock-gpu-clocks",
+        o.clocks));
+  }
+  for (const backend_entry& entry : entries_of(used, known)) {
+    if (entry.lock_clocks == nullptr) continue;
+    try {
+      held.locks.push_back(entry.lock_clocks(*mhz));
+    } catch (const unavailable& e) {
+      notes.push_back(
+          fmt::format("--clocks={}: {}: {}; work before each pass makes clocks steady instead",
+                      o.clocks, entry.name, e.what()));
+      return {.state = "steady"};
+    }
+  }
+  return held;
+}
+
+LAYERBENCH_INLINE void register_buffers(const std::vector<std::string>& used,
+                                        const registry& known) {
+  bool registered = false;
+  for (const backend_entry& entry : entries_of(used, known)) {
+    if (entry.register_buffers == nullptr) continue;
+    entry.register_buffers();
+    registered = true;
+  }
+  if (!registered) {
+    throw usage_error(fmt::format("--registered: {} registers no memory; use --backend=nccl",
+                                  fmt::join(used, ", ")));
+  }
+}
+
+LAYERBENCH_INLINE bool has_timings(std::string_view name, const registry& known) {
+  const backend_entry* entry = known.find(name);
+  return entry != nullptr && entry->has_graphs;
+}
+
+LAYERBENCH_INLINE options with_defaults_of_backends(options o, const program& what,
+                                                    const registry& known,
+                                                    std::vector<std::string>& notes) {
+  if (o.fused_update || o.phase != "training") return o;
+  std::vector<std::string> of_backends;  // said where the suite is made
+  const std::vector<backend_entry> used =
+      entries_of(chosen_backends(o, what, known, of_backends), known);
+  const auto on_gpu = [](const backend_entry& entry) { return !entry.on_host; };
+  o.fused_update = std::ranges::all_of(used, on_gpu);
+  if (!*o.fused_update && std::ranges::any_of(used, on_gpu)) {
+    notes.emplace_back(
+        "weights are updated one by one on GPUs, too, since a backend of CPUs runs; "
+        "--fused-update updates all in one call");
+  }
+  return o;
+}
+
+LAYERBENCH_INLINE timing_mode timing_of(const options& o, const program& what,
+                                        const std::vector<std::string>& used,
+                                        const registry& known) {
+  if (!what.is_predictable() && !what.collective) return timing_mode::stream;
+  const auto leaves_it = [&](const std::string& name) { return has_timings(name, known); };
+  if (o.clocks != "burst" && std::ranges::none_of(used, leaves_it)) {
+    throw usage_error(
+        fmt::format("--clocks={}: of GPUs only, not of {}", o.clocks, fmt::join(used, ", ")));
+  }
+  if (o.timing.empty()) return default_timing(o.data_parallel || what.collective);
+  if (o.data_parallel && o.timing == name(timing_mode::graph)) {
+    throw usage_error("--timing=graph: not with --ranks, whose all-reduces are not recorded");
+  }
+  if (std::ranges::any_of(used, leaves_it)) return from_name<timing_mode>(o.timing).value();
+  throw usage_error(fmt::format("--timing={}: calls are timed in one way only by {}", o.timing,
+                                fmt::join(used, ", ")));
+}
+
+LAYERBENCH_INLINE std::optional<std::int64_t> ranks_of(std::string_view name,
+                                                       const registry& known) {
+  const backend_entry* entry = known.find(name);
+  if (entry == nullptr || entry->ranks == nullptr) return std::nullopt;
+  return entry->ranks();
+}
+
+LAYERBENCH_INLINE void note_ranks(const std::vector<std::string>& used, const registry& known,
+                                  std::vector<std::string>& notes) {
+  for (const backend_entry& entry : entries_of(used, known)) {
+    if (entry.ranks == nullptr) {
+      notes.push_back(
+          fmt::format("{}: all ranks are in this program, so nothing is communicated", entry.name));
+    } else if (entry.ranks() == 1) {
+      notes.push_back(fmt::format("{}: one rank, so nothing is communicated; {}", entry.name,
+                                  entry.more_ranks));
+    }
+  }
+}
+
+LAYERBENCH_INLINE void note_integers(const options& o, const std::vector<std::string>& used,
+                                     const registry& known, std::vector<std::string>& notes) {
+  const auto is_asked_for = [](const std::string& type) {
+    return is_integer(dtype_from(type).value_or(dtype::f32));
+  };
+  if (std::ranges::none_of(o.dtypes, is_asked_for)) return;
+  for (const backend_entry& entry : entries_of(used, known)) {
+    if (entry.integer_note == nullptr || entry.probe()) continue;
+    if (const auto note = entry.integer_note()) {
+      notes.push_back(fmt::format("{}: {}", entry.name, *note));
+    }
+  }
+}
+
+LAYERBENCH_INLINE bool leads_ranks(const registry& known) {
+  return std::ranges::any_of(
+      known.backends, [](const backend_entry& entry) { return entry.serve_first_rank != nullptr; });
+}
+
+LAYERBENCH_INLINE bool served_first_rank(const registry& known) {
+  return std::ranges::any_of(known.backends, [](const backend_entry& entry) {
+    return entry.serve_first_rank != nullptr && entry.serve_first_rank();
+  });
+}
+
+}  // namespace detail
+}  // namespace layerbench::run

@@ -1,0 +1,573 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <new>
+#include <optional>
+#include <random>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/progress.hpp>
+#include <layerbench/base/units.hpp>
+#include <layerbench/machine/watch.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/session/budget_watch.hpp>
+#include <layerbench/session/measurer.hpp>
+#include <layerbench/session/runner.hpp>
+#include <layerbench/session/stopping_criterion.hpp>
+#include <layerbench/session/work_queue.hpp>
+
+namespace layerbench::run {
+
+LAYERBENCH_INLINE runner::runner(const std::vector<benchmark_row*>& rows,
+                                 const std::vector<chain_spec>& chains,
+                                 const stopping_limits& limits,
+                                 const preparation_options& preparation,
+                                 processor_reader read_processors, probe_maker make_probe,
+                                 std::function<double()> now)
+    : now_(std::move(now)),
+      queue_(make_work_queue(rows, chains)),
+      criterion_(limits),
+      budget_(criterion_, queue_, now_),
+      preparation_(preparation),
+      measurer_(std::move(make_probe)),
+      read_processors_(std::move(read_processors)) {}
+
+LAYERBENCH_INLINE bool runner::run(result::results& results,
+                                   const std::function<void()>& checkpoint,
+                                   const std::function<void()>& before_round) {
+  const interrupt_guard guard;
+  results_ = &results;
+  checkpoint_ = &checkpoint;
+  before_round_ = &before_round;
+  next_round_ = restore(results, queue_);
+  for (configuration_group& group : queue_) {
+    for (configuration_state& configuration : group) criterion_.mark_done(configuration);
+  }
+  display_ = std::make_unique<progress>(criterion_.passes_left(queue_));
+  rest_seconds_ = budget_.elapsed();  // another start plans, too
+  try {
+    refuse_too_large();
+    for (configuration_group& group : queue_) {
+      run_group(group);
+      if (interrupt_guard::interrupted()) break;
+    }
+    if (budget_.exists()) return_to_left_out();
+  } catch (const device_lost& e) {
+    lost_ = e.what();
+  }
+  report_left_out();
+  display_.reset();
+  return interrupt_guard::interrupted();
+}
+
+LAYERBENCH_INLINE std::string runner::shortfall() const {
+  if (!budget_.exists() || (left_out_ == 0 && cut_ == 0)) return {};
+  std::string text = fmt::format("--budget={:g}: ", criterion_.limits().budget);
+  if (left_out_ > 0) {
+    text += fmt::format("{} of the rows and chains left out", left_out_);
+  }
+  if (cut_ > 0) {
+    text += fmt::format("{}{} case{} fewer rounds than {}", left_out_ > 0 ? ", " : "", cut_,
+                        cut_ == 1 ? " has" : "s have", criterion_.limits().min_rounds);
+  }
+  return text;
+}
+
+LAYERBENCH_INLINE std::optional<double> runner::rest_seconds() const {
+  return is_estimated_ ? std::optional(rest_seconds_) : std::nullopt;
+}
+
+LAYERBENCH_INLINE const std::vector<std::pair<result::configuration_name, std::string>>&
+runner::endings() const {
+  return endings_;
+}
+
+LAYERBENCH_INLINE void runner::run_group(configuration_group& group) {
+  if (std::ranges::all_of(group, &configuration_state::done)) return;
+  prepare(group);
+  for (std::int64_t round = next_round_; !interrupt_guard::interrupted(); ++round) {
+    if (!run_round(group, round)) break;
+  }
+  for (configuration_state& configuration : group) {
+    if (configuration.end_to_end) configuration.end_to_end->chain.reset();
+    for (row_state& row : configuration.rows) row.benchmark->release();
+  }
+}
+
+LAYERBENCH_INLINE void runner::prepare(configuration_group& group) {
+  for (configuration_state& configuration : group) {
+    if (configuration.done) continue;  // cut by a budget, beside one with rows that it left out
+    if (budget_.exists()) {
+      prepare_what_fits(configuration);
+      continue;
+    }
+    for (row_state& row : configuration.rows) prepare(row);
+    prepare_chain(configuration);
+  }
+}
+
+LAYERBENCH_INLINE void runner::prepare(row_state& row) {
+  if (row.done || interrupt_guard::interrupted()) return;
+  display_->note("preparing " + row.benchmark->name().text());
+  attempt(row, [&] { prepare(*row.benchmark); });
+  row.share = row.benchmark->share();
+}
+
+LAYERBENCH_INLINE void runner::prepare_chain(configuration_state& configuration) {
+  if (!configuration.end_to_end || configuration.done) return;
+  display_->note("preparing the chain of " + configuration.name.text());
+  attempt_chain(configuration,
+                [&] { configuration.end_to_end->chain = configuration.end_to_end->model.make(); });
+  if (!configuration.end_to_end) criterion_.mark_done(configuration);
+}
+
+LAYERBENCH_INLINE void runner::prepare_what_fits(configuration_state& configuration) {
+  constexpr double margin = 1.5;  // estimates are rough
+  for (row_state& row : configuration.rows) {
+    if (row.done || interrupt_guard::interrupted()) continue;
+    attempt(row, [&] { row.setup_cost = setup_cost_of(row.benchmark->spec()); });
+  }
+  std::vector<scheduled_pass> wanted = by_importance(configuration);
+  double passes = 0;  // seconds of the first round
+  while (!interrupt_guard::interrupted()) {
+    auto next = std::ranges::find_if(wanted, [&](const scheduled_pass& one) {
+      return budget_.fits(configuration, margin * (passes + expected_seconds(one)));
+    });
+    if (next == wanted.end()) next = cheapest_that_may_fit(wanted, passes);
+    if (next == wanted.end()) break;
+    const scheduled_pass chosen = *next;
+    wanted.erase(next);
+    const double start = now_();
+    const double first =
+        chosen.row != nullptr ? try_out(*chosen.row) : try_out_chain(configuration);
+    const double taken = now_() - start;
+    // The other rows were verified with these.
+    const bool tells = chosen.row != nullptr && adds_up(chosen) && first > 0;
+    if (tells) budget_.learn(*chosen.row, taken + first);
+    configuration.prepared += taken;
+    passes += first;
+  }
+  leave_out(configuration, /*prepared_ones=*/false);
+}
+
+LAYERBENCH_INLINE double runner::setup_cost_of(const row_spec& what) {
+  const op_in_context context = what.make_context ? what.make_context() : op_in_context{};
+  double sum = 0;
+  if (context.cache != cache_state::model) return sum;
+  for (const operand_history& history : context.operands) {
+    if (!history.producer) continue;
+    sum += estimated_cost(*history.producer, history.producer_pass, what.request.type);
+  }
+  return sum;
+}
+
+LAYERBENCH_INLINE std::vector<runner::scheduled_pass>::iterator runner::cheapest_that_may_fit(
+    std::vector<scheduled_pass>& wanted, double passes) {
+  const auto cost = [](const scheduled_pass& one) {
+    return one.row == nullptr ? HUGE_VAL : budget_watch::cost_of(*one.row);
+  };
+  const auto cheapest = std::ranges::min_element(wanted, {}, cost);
+  const bool may_fit =
+      cheapest != wanted.end() && cheapest->row != nullptr && budget_.guesses(*cheapest->row) &&
+      budget_.fits(*cheapest->configuration, passes + budget_.hoped_seconds(*cheapest->row));
+  return may_fit ? cheapest : wanted.end();
+}
+
+LAYERBENCH_INLINE double runner::try_out(row_state& row) {
+  prepare(row);
+  if (row.done || !row.benchmark->prepared()) return 0;
+  attempt(row, [&] { row.first_call_seconds = seconds_of_first_calls(*row.benchmark); });
+  if (row.done) return 0;
+  row.pass_seconds = criterion_.first_pass_seconds(row.first_call_seconds);
+  return row.pass_seconds;
+}
+
+LAYERBENCH_INLINE double runner::seconds_of_first_calls(benchmark_row& row) {
+  constexpr int calls = 3;
+  constexpr double long_time = 0.5;  // seconds
+  row.activate();
+  double shortest = std::numeric_limits<double>::infinity();
+  double sum = 0;
+  for (int i = 0; i < calls && sum < long_time; ++i) {
+    const double start = now_();
+    row.set_up(1);
+    row.call(1);
+    row.device().synchronize();
+    const double taken = now_() - start;
+    shortest = std::min(shortest, taken);
+    sum += taken;
+  }
+  return shortest;
+}
+
+LAYERBENCH_INLINE double runner::try_out_chain(configuration_state& configuration) {
+  const double step = expected_step_seconds(configuration);
+  prepare_chain(configuration);
+  if (!configuration.end_to_end) return 0;
+  configuration.end_to_end->step_seconds = step;
+  configuration.chain_pass_seconds = criterion_.first_chain_pass_seconds(step);
+  return chain_passes(configuration) * configuration.chain_pass_seconds;
+}
+
+LAYERBENCH_INLINE double runner::expected_step_seconds(const configuration_state& configuration) {
+  const bool some_in_model = std::ranges::any_of(configuration.rows, &row_state::in_model);
+  double sum = 0;
+  for (const row_state& row : configuration.rows) {
+    if (row.in_model == some_in_model) sum += row.step_seconds(row.call_seconds());
+  }
+  return sum;
+}
+
+LAYERBENCH_INLINE double runner::expected_seconds(const scheduled_pass& one) const {
+  if (one.row != nullptr) return budget_.expected_seconds(*one.row);
+  // A chain has the plans of the rows, and fewer copies of their operands.
+  constexpr double of_rows = 0.5;
+  return of_rows * one.configuration->prepared +
+         most_chain_passes *
+             criterion_.first_chain_pass_seconds(expected_step_seconds(*one.configuration));
+}
+
+LAYERBENCH_INLINE bool runner::adds_up(const scheduled_pass& of) {
+  return of.row->in_model == std::ranges::any_of(of.configuration->rows, &row_state::in_model);
+}
+
+LAYERBENCH_INLINE bool runner::more_important(const scheduled_pass& a, const scheduled_pass& b) {
+  const auto rank = [](const scheduled_pass& one) {
+    if (one.row->timed()) return std::tuple(true, true, 0.0);
+    return std::tuple(false, !adds_up(one), -one.row->step_seconds(one.row->cost));
+  };
+  return rank(a) < rank(b);
+}
+
+LAYERBENCH_INLINE std::vector<runner::scheduled_pass> runner::by_importance(
+    configuration_state& configuration) const {
+  std::vector<scheduled_pass> order;
+  for (row_state& row : configuration.rows) {
+    if (!row.done) order.push_back({&configuration, &row});
+  }
+  std::ranges::stable_sort(order, more_important);
+  if (configuration.end_to_end && criterion_.lacks_chain(configuration)) {
+    const auto predicts = [](const scheduled_pass& one) { return adds_up(one); };
+    order.insert(std::ranges::find_if_not(order, predicts), {&configuration, nullptr});
+  }
+  return order;
+}
+
+LAYERBENCH_INLINE void runner::leave_out(configuration_state& configuration, bool prepared_ones) {
+  if (!budget_.exists() || interrupt_guard::interrupted()) return;
+  for (row_state& row : configuration.rows) {
+    if (row.done || row.timed() || (row.benchmark->prepared() && !prepared_ones)) continue;
+    row.left_out = row.done = true;
+  }
+  const end_to_end_run* whole = configuration.end_to_end.get();
+  if (whole == nullptr || configuration.chain_rounds > 0) return;
+  if (whole->chain && !prepared_ones) return;
+  configuration.end_to_end->chain.reset();
+  configuration.left_out_chain = std::move(configuration.end_to_end);
+}
+
+LAYERBENCH_INLINE void runner::return_to_left_out() {
+  for (configuration_group& group : queue_) {
+    if (interrupt_guard::interrupted()) return;
+    bool lacks_some = false;
+    for (configuration_state& configuration : group) {
+      const bool lacks_rows = std::ranges::any_of(configuration.rows, &row_state::left_out);
+      if (!lacks_rows && !configuration.left_out_chain) continue;
+      if (configuration.left_out_chain) {
+        configuration.end_to_end = std::move(configuration.left_out_chain);
+        for (row_state& row : configuration.rows) row.done = row.done && !row.timed();
+      }
+      for (row_state& row : configuration.rows) {
+        if (std::exchange(row.left_out, false)) row.done = false;
+      }
+      criterion_.mark_done(configuration);
+      lacks_some = true;
+    }
+    if (lacks_some) run_group(group);
+  }
+}
+
+LAYERBENCH_INLINE void runner::report_left_out() {
+  if (!budget_.exists() || interrupt_guard::interrupted() || !lost_.empty()) return;
+  const std::int64_t least = criterion_.limits().min_rounds;
+  for (configuration_group& group : queue_) {
+    for (configuration_state& configuration : group) {
+      const auto lacks = [&](const row_state& row) {
+        return row.timed() && std::ssize(row.rounds) < least;
+      };
+      if (std::ranges::any_of(configuration.rows, lacks)) ++cut_;
+      const double missing = missing_seconds(configuration);
+      if (missing > 0) rest_seconds_ += configuration.prepared + missing;
+      for (const row_state& row : configuration.rows) {
+        if (!row.left_out) continue;
+        results_->rows.push_back(failed_row(*row.benchmark, left_out_text()));
+        ++left_out_;
+        is_estimated_ = is_estimated_ && !budget_.guesses(row);
+      }
+      if (!configuration.left_out_chain) continue;
+      result::measurement& chain = results_->chains.emplace_back();
+      chain.name = result::row_name::chain(configuration.name);
+      chain.error = left_out_text();
+      ++left_out_;
+    }
+  }
+}
+
+LAYERBENCH_INLINE std::string runner::left_out_text() const {
+  return fmt::format("{}--budget={:g} was spent", result::left_out_begin,
+                     criterion_.limits().budget);
+}
+
+LAYERBENCH_INLINE double runner::missing_seconds(const configuration_state& configuration) const {
+  const std::int64_t least = criterion_.limits().min_rounds;
+  double sum = 0;
+  double passes = 0;  // a round of the rows that were prepared
+  for (const row_state& row : configuration.rows) passes += row.pass_seconds;
+  const double share = passes > 0 ? passes / (passes + configuration.prepared) : 0.5;
+  for (const row_state& row : configuration.rows) {
+    if (!row.timed() && !row.left_out) continue;
+    const double unprepared = row.pass_seconds > 0 ? 0 : budget_.expected_seconds(row);
+    const double pass = std::max(row.pass_seconds, share * unprepared);
+    const std::int64_t rounds = std::max<std::int64_t>(0, least - std::ssize(row.rounds));
+    sum += unprepared + static_cast<double>(rounds) * pass;
+  }
+  if (configuration.left_out_chain || configuration.end_to_end) {
+    const double pass =
+        std::max(configuration.chain_pass_seconds,
+                 criterion_.first_chain_pass_seconds(expected_step_seconds(configuration)));
+    const std::int64_t rounds = std::max<std::int64_t>(0, least - configuration.chain_rounds);
+    sum += static_cast<double>(rounds * most_chain_passes) * pass;
+  }
+  return sum;
+}
+
+LAYERBENCH_INLINE void runner::prepare(benchmark_row& benchmark) const {
+  constexpr int most_plans = 3;  // after the library's own choice
+  for (int plans = 0;; ++plans) {
+    try {
+      return benchmark.prepare(preparation_);
+    } catch (const wrong_result& e) {
+      if (!benchmark.reject_plan(e.what()) || plans == most_plans) throw;
+    }
+  }
+}
+
+LAYERBENCH_INLINE void runner::refuse_too_large() {
+  for (configuration_group& group : queue_) {
+    for (configuration_state& configuration : group) {
+      if (!configuration.end_to_end || configuration.done) continue;
+      const chain_spec& model = configuration.end_to_end->model;
+      if (!model.bytes || interrupt_guard::interrupted()) continue;
+      display_->note("planning the chain of " + configuration.name.text());
+      attempt_chain(configuration, [&] {
+        configuration.rows.front().benchmark->device().require_memory(model.bytes());
+      });
+    }
+  }
+}
+
+LAYERBENCH_INLINE result::measurement runner::failed_row(const benchmark_row& benchmark,
+                                                         const std::string& reason) {
+  result::measurement failed;
+  failed.name = benchmark.name();
+  failed.label = {benchmark.spec().op.key(), "", benchmark.spec().signature,
+                  benchmark.spec().inserted};
+  failed.error = reason;
+  return failed;
+}
+
+LAYERBENCH_INLINE std::string runner::loss_of(compute_device& device, const std::string& name,
+                                              const std::string& error) {
+  const auto lasting = device.lasting_error();
+  if (!lasting) return {};
+  return fmt::format("{}: {}; no call on the device succeeds any more ({})", name, error, *lasting);
+}
+
+LAYERBENCH_INLINE bool runner::run_round(configuration_group& group, std::int64_t round) {
+  const std::vector<scheduled_pass> order = order_of(group, round);
+  if (order.empty()) return false;
+  next_round_ = round + 1;
+  const double turn = now_();
+  (*before_round_)();
+  budget_.leave_out(now_() - turn);
+  display_->end_in(budget_.rest());
+  const auto before = read_processors_();
+  const bool complete = run_passes(order, round);
+  if (host_disturbed(before, read_processors_())) mark_disturbed(round);
+  if (!complete) return false;
+  for (configuration_state& configuration : group) {
+    time_layers(configuration);
+    leave_out(configuration, /*prepared_ones=*/true);
+  }
+  for (configuration_state& configuration : group) {
+    budget_.update();
+    std::string ending = criterion_.end_round(configuration, queue_, round_seconds(configuration));
+    if (!ending.empty()) endings_.emplace_back(configuration.name, std::move(ending));
+  }
+  checkpoint_after(0);
+  return true;
+}
+
+LAYERBENCH_INLINE double runner::round_seconds(const configuration_state& configuration) const {
+  double sum = chain_passes(configuration) * configuration.chain_pass_seconds;
+  for (const row_state& row : configuration.rows) {
+    if (!row.done) sum += row.pass_seconds;
+  }
+  return sum;
+}
+
+LAYERBENCH_INLINE std::vector<runner::scheduled_pass> runner::order_of(configuration_group& group,
+                                                                       std::int64_t round) const {
+  std::mt19937_64 random(preparation_.seed + static_cast<std::uint64_t>(round));
+  std::vector<configuration_state*> configurations;
+  for (configuration_state& configuration : group) {
+    if (configuration.open()) configurations.push_back(&configuration);
+  }
+  std::ranges::shuffle(configurations, random);
+  std::vector<scheduled_pass> order;
+  for (configuration_state* configuration : configurations) {
+    const auto first = static_cast<std::ptrdiff_t>(order.size());
+    for (row_state& row : configuration->rows) {
+      if (!row.done && row.benchmark->prepared()) order.push_back({configuration, &row});
+    }
+    std::shuffle(order.begin() + first, order.end(), random);
+    if (budget_.exists()) std::stable_sort(order.begin() + first, order.end(), more_important);
+    const auto rows = static_cast<std::ptrdiff_t>(order.size()) - first;
+    const int passes = chain_passes(*configuration);
+    for (int i = passes; i-- > 0;) {
+      order.insert(order.begin() + first + rows * i / std::max(1, passes - 1),
+                   {configuration, nullptr});
+    }
+  }
+  return order;
+}
+
+LAYERBENCH_INLINE int runner::chain_passes(const configuration_state& configuration) const {
+  constexpr double long_step = 0.5;  // seconds
+  if (!configuration.end_to_end || !configuration.end_to_end->chain) return 0;
+  if (criterion_.limits().single_call) return 1;
+  return configuration.end_to_end->step_seconds > long_step ? 2 : 3;
+}
+
+LAYERBENCH_INLINE bool runner::run_passes(const std::vector<scheduled_pass>& order,
+                                          std::int64_t round) {
+  std::map<configuration_state*, std::vector<result::measurement>> chains;
+  for (const scheduled_pass& pass : order) {
+    if (!budget_.fits(*pass.configuration, pass_seconds(pass))) continue;
+    const double start = now_();
+    if (pass.row != nullptr) {
+      measure_row(*pass.configuration, *pass.row, round);
+    } else {
+      measure_chain(*pass.configuration, round, chains[pass.configuration]);
+    }
+    const double taken = now_() - start;
+    pass.configuration->spent += taken;
+    pass_seconds(pass) = taken;
+    if (interrupt_guard::interrupted()) return false;
+    checkpoint_after(seconds_between_checkpoints);
+  }
+  for (auto& [configuration, passes] : chains) {
+    if (passes.empty()) continue;
+    results_->chains.push_back(merged_passes(std::move(passes)));
+    ++configuration->chain_rounds;
+  }
+  return true;
+}
+
+LAYERBENCH_INLINE double& runner::pass_seconds(const scheduled_pass& of) {
+  return of.row != nullptr ? of.row->pass_seconds : of.configuration->chain_pass_seconds;
+}
+
+LAYERBENCH_INLINE void runner::measure_row(const configuration_state& configuration, row_state& row,
+                                           std::int64_t round) {
+  display_->step(row.benchmark->name().text());
+  result::measurement timed;
+  attempt(row, [&] {
+    pass_limits limits = limits_of(configuration);
+    limits.min_time = criterion_.pass_time(configuration, row);
+    limits.step_seconds = configuration.step_seconds();
+    limits.call_seconds = row.call_seconds();
+    timed = measurer_.time_row(*row.benchmark, limits);
+  });
+  if (timed.calls == 0) return;
+  timed.round = round;
+  row.rounds[round] = timed.mean_seconds();
+  results_->rows.push_back(std::move(timed));
+}
+
+LAYERBENCH_INLINE void runner::measure_chain(configuration_state& configuration, std::int64_t round,
+                                             std::vector<result::measurement>& passes) {
+  if (!configuration.end_to_end) return;  // an earlier pass of this round failed
+  display_->note("chain of " + configuration.name.text());
+  result::measurement timed;
+  attempt_chain(configuration, [&] {
+    timed = measurer_.time_chain(*configuration.end_to_end->chain, limits_of(configuration));
+  });
+  if (!configuration.end_to_end) passes.clear();
+  if (timed.calls == 0) return;
+  timed.name = result::row_name::chain(configuration.name);
+  timed.round = round;
+  configuration.end_to_end->step_seconds = timed.seconds;
+  passes.push_back(std::move(timed));
+}
+
+LAYERBENCH_INLINE void runner::time_layers(configuration_state& configuration) {
+  if (configuration.done || !configuration.end_to_end) return;
+  end_to_end_run& whole = *configuration.end_to_end;
+  if (!whole.chain || !whole.clocks) return;
+  if (!budget_.fits(configuration, configuration.chain_pass_seconds)) return;
+  display_->note("clocks in the chain of " + configuration.name.text());
+  const double start = now_();
+  attempt_chain(configuration, [&] {
+    measurer_.time_layers(*whole.chain, *whole.clocks, limits_of(configuration));
+  });
+  if (!configuration.end_to_end) return;
+  std::vector<result::planned>& step = results_->manifest[configuration.name];
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    step[i].chain_seconds = whole.clocks->seconds(whole.model.primitives.at(i));
+  }
+  configuration.spent += now_() - start;
+}
+
+LAYERBENCH_INLINE pass_limits runner::limits_of(const configuration_state& configuration) const {
+  const bool over_budget = criterion_.over_budget(configuration, queue_);
+  return {.min_time = criterion_.chain_pass_time(),
+          .over_budget = over_budget,
+          .repeats = !over_budget || !budget_.exists(),
+          .steady_clocks = criterion_.limits().steady_clocks && !over_budget,
+          .single_call = criterion_.limits().single_call};
+}
+
+LAYERBENCH_INLINE void runner::mark_disturbed(std::int64_t round) {
+  for (auto* rows : {&results_->rows, &results_->chains}) {
+    for (result::measurement& row : *rows) {
+      if (row.round == round && row.error.empty()) row.counters["disturbed"] = 1;
+    }
+  }
+}
+
+LAYERBENCH_INLINE void runner::checkpoint_after(double seconds) {
+  if (results_->rows.empty()) return;
+  const double begin = stopwatch::now();
+  if (begin - checkpoint_time_ < std::max(seconds, 20 * checkpoint_seconds_)) return;
+  (*checkpoint_)();
+  checkpoint_time_ = stopwatch::now();
+  checkpoint_seconds_ = checkpoint_time_ - begin;
+}
+
+}  // namespace layerbench::run

@@ -1,0 +1,13 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <layerbench/backend/collective-inl.hpp>
+#include <layerbench/backend/device-inl.hpp>
+#include <layerbench/backend/forward_results-inl.hpp>
+#include <layerbench/cache_state/buffer_layout-inl.hpp>
+#include <layerbench/cache_state/device_context-inl.hpp>
+#include <layerbench/cache_state/ring_buffers-inl.hpp>
+#include <layerbench/cache_state/setup_op-inl.hpp>
+#include <layerbench/machine/check-inl.hpp>
+#include <layerbench/machine/frequency_probe-inl.hpp>
+#include <layerbench/machine/telemetry-inl.hpp>
+#include <layerbench/machine/watch-inl.hpp>

@@ -1,0 +1,12 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <layerbench/session/autotuner-inl.hpp>
+#include <layerbench/session/backends-inl.hpp>
+#include <layerbench/session/model_parts-inl.hpp>
+#include <layerbench/session/plan_search-inl.hpp>
+#include <layerbench/session/reorders-inl.hpp>
+#include <layerbench/session/runner-inl.hpp>
+#include <layerbench/session/stopping_criterion-inl.hpp>
+#include <layerbench/session/suite-inl.hpp>
+#include <layerbench/session/verify-inl.hpp>
+#include <layerbench/session/work_queue-inl.hpp>
