@@ -209,7 +209,7 @@ TEST(Validate, HasNoIntervalOfFewRoundsWhereMostWereDisturbed) {
 }
 
 TEST(Validate, JudgesNoCaseWithoutAnIntervalOrWithAWideOne) {
-  const auto judged = [](const std::vector<double>& b) {
+  const auto compared = [](const std::vector<double>& b) {
     results file = file_of_a_and_b(std::vector<double>(b.size(), 1), b);
     file.chains = chain(net, {12});
     const validation all = validate({&file, 1});
@@ -217,9 +217,9 @@ TEST(Validate, JudgesNoCaseWithoutAnIntervalOrWithAWideOne) {
               all.cases.at(0).interval_contains_measured().has_value());
     return all.interval_coverage().has_value();
   };
-  EXPECT_FALSE(judged({10})) << "one hot round";
-  EXPECT_TRUE(judged({8, 10, 18})) << "from 10 to 20";
-  EXPECT_FALSE(judged({8, 10, 18.1}));
+  EXPECT_FALSE(compared({10})) << "one hot round";
+  EXPECT_TRUE(compared({8, 10, 18})) << "from 10 to 20";
+  EXPECT_FALSE(compared({8, 10, 18.1}));
 }
 
 TEST(Validate, WidensIntervalsOfQuietRoundsWhereMostWereDisturbed) {

@@ -173,7 +173,7 @@ TEST(Backends, SaysWhichCanRun) {
 /// The options that the programs' source defines.
 texts defined_options() {
   const std::string source =
-      json::read_text(LAYERBENCH_SOURCE_DIR "/include/layerbench/cli/command_line.hpp");
+      json::read_text(LAYERBENCH_SOURCE_DIR "/include/layerbench/cli/command_line-inl.hpp");
   const std::regex option(R"re("(--\w+(-\w+)*)["{])re");
   texts found;
   for (std::sregex_iterator sregex_iterator(source.begin(), source.end(), option), end;

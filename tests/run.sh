@@ -46,7 +46,9 @@ jobs=$(nproc)
 core=(base shape op model result)
 not_run=()
 
-say() { printf '\n== %s (%d min)\n' "$*" $((SECONDS / 60)); }
+# Processor seconds of all that ran and ended so far.
+processor_seconds() { awk -v ticks="$(getconf CLK_TCK)" '{print int(($16 + $17) / ticks)}' "/proc/$$/stat"; }
+say() { printf '\n== %s (%d s; %d s of processors)\n' "$*" "$SECONDS" "$(processor_seconds)"; }
 
 configure() {
   cmake --preset "$1" -DLAYERBENCH_TESTS=ON >/dev/null

@@ -37,7 +37,8 @@ void add_report(CLI::App& app) {
     const bool markdown = command->count("--format") > 0 ? common->format == "markdown"
                                                          : common->output.ends_with(".md");
     write(*common, markdown ? report::markdown(all) : report::page(all));
-    if (!common->output.empty() && common->output != "-") note("the report is in " + common->output);
+    if (!common->output.empty() && common->output != "-")
+      note("the report is in " + common->output);
     if (options->predict.allow_partial) return;
     require_complete(all.predictions, files);
     require_complete(all.validation);

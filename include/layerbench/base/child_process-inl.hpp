@@ -9,9 +9,7 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <signal.h>
 #include <spawn.h>
-#include <string.h>
 #include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>

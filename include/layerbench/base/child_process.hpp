@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <signal.h>
 #include <spawn.h>
 #include <sys/types.h>
 #include <sys/wait.h>

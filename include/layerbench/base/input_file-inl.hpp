@@ -15,7 +15,6 @@
 #include <thread>
 
 #include <fcntl.h>
-#include <linux/stat.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>

@@ -12,7 +12,6 @@
 #include <string_view>
 #include <utility>
 
-#include <stdio.h>
 #include <unistd.h>
 
 #include <fmt/format.h>

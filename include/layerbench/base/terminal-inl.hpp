@@ -12,7 +12,6 @@
 #include <string_view>
 #include <vector>
 
-#include <asm-generic/ioctls.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -18,7 +18,6 @@
 #include <vector>
 
 #include <fcntl.h>
-#include <signal.h>
 #include <sys/wait.h>
 #include <unistd.h>
 

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include <signal.h>
 
 #include <fmt/format.h>
 

@@ -11,9 +11,9 @@
 #include <string_view>
 #include <vector>
 
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <CLI/CLI.hpp>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>

@@ -173,11 +173,11 @@ struct validation {
     return static_cast<std::size_t>(
         std::ranges::count(cases, std::optional(inside), &validated::interval_contains_measured));
   }
-  /// Share of the judged cases whose predicted interval contains the measured time.
+  /// Share of the compared cases whose predicted interval contains the measured time.
   [[nodiscard]] std::optional<double> interval_coverage() const {
-    const std::size_t judged = cases_inside(true) + cases_inside(false);
-    if (judged == 0) return std::nullopt;
-    return static_cast<double>(cases_inside(true)) / static_cast<double>(judged);
+    const std::size_t compared = cases_inside(true) + cases_inside(false);
+    if (compared == 0) return std::nullopt;
+    return static_cast<double>(cases_inside(true)) / static_cast<double>(compared);
   }
 };
 

@@ -144,12 +144,12 @@ LAYERBENCH_INLINE std::string remarks(const validation& all) {
     out += detail::summary_line("predicted", all.errors());
     out += detail::summary_line("naive hot sum", all.naive_errors());
     const std::size_t inside = all.cases_inside(true);
-    const std::size_t judged = inside + all.cases_inside(false);
-    if (judged > 0) {
+    const std::size_t compared = inside + all.cases_inside(false);
+    if (compared > 0) {
       out += fmt::format("measured time inside the predicted interval: {} of {} case{}\n", inside,
-                         judged, judged == 1 ? "" : "s");
+                         compared, compared == 1 ? "" : "s");
     }
-    if (const std::size_t others = all.cases.size() - judged; others > 0) {
+    if (const std::size_t others = all.cases.size() - compared; others > 0) {
       out += fmt::format("no interval, or one too wide to judge (a factor of 2): {} case{}\n",
                          others, others == 1 ? "" : "s");
     }
