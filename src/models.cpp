@@ -14,4 +14,3 @@
 #include <layerbench/model/shape_file-inl.hpp>
 #include <layerbench/model/step-inl.hpp>
 #include <layerbench/model/training-inl.hpp>
-#include <layerbench/op/builtin-inl.hpp>

@@ -17,7 +17,3 @@
 #include <layerbench/analysis/predict/validation-inl.hpp>
 #include <layerbench/analysis/predict/validation_json-inl.hpp>
 #include <layerbench/analysis/predict/validation_text-inl.hpp>
-#include <layerbench/analysis/roofline/bounds-inl.hpp>
-#include <layerbench/analysis/roofline/peaks-inl.hpp>
-#include <layerbench/analysis/roofline/roofline-inl.hpp>
-#include <layerbench/analysis/roofline/text-inl.hpp>

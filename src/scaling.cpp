@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <layerbench/analysis/roofline/bounds-inl.hpp>
+#include <layerbench/analysis/roofline/peaks-inl.hpp>
+#include <layerbench/analysis/roofline/roofline-inl.hpp>
+#include <layerbench/analysis/roofline/text-inl.hpp>
 #include <layerbench/analysis/scaling/collective_table-inl.hpp>
 #include <layerbench/analysis/scaling/compute_step-inl.hpp>
 #include <layerbench/analysis/scaling/contention-inl.hpp>

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-
 #include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>

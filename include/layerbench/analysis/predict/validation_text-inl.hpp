@@ -185,6 +185,11 @@ LAYERBENCH_INLINE std::string legend(const validation& all) {
   if (std::ranges::any_of(all.cases, &validated::disturbed)) {
     text += "disturbed: other programs or the host disturbed more than a tenth of the timings\n";
   }
+  const auto has_few = [](const validated& of) { return of.predicted.few_rounds(); };
+  if (std::ranges::any_of(all.cases, has_few)) {
+    text += fmt::format("few rounds: fewer than {}, so the interval is that of the method alone\n",
+                        stats::min_sample_size);
+  }
   const auto is_rounded = [](const validated& of) { return of.digits() < format::most_digits; };
   if (std::ranges::any_of(all.cases, is_rounded)) {
     text += format::mark_legend;
