@@ -78,12 +78,11 @@ LAYERBENCH_INLINE bool runner::run(result::results& results,
 LAYERBENCH_INLINE std::string runner::shortfall() const {
   if (!budget_.exists() || (left_out_ == 0 && cut_ == 0)) return {};
   std::string text = fmt::format("--budget={:g}: ", criterion_.limits().budget);
-  if (left_out_ > 0) {
-    text += fmt::format("{} of the rows and chains left out", left_out_);
-  }
+  text += left_out_ > 0 ? fmt::format("{} of the rows and chains left out", left_out_)
+                        : "all rows have timings";
   if (cut_ > 0) {
-    text += fmt::format("{}{} case{} fewer rounds than {}", left_out_ > 0 ? ", " : "", cut_,
-                        cut_ == 1 ? " has" : "s have", criterion_.limits().min_rounds);
+    text += fmt::format(", {} case{} fewer rounds than {}", cut_, cut_ == 1 ? " has" : "s have",
+                        criterion_.limits().min_rounds);
   }
   return text;
 }
