@@ -179,8 +179,8 @@ LAYERBENCH_INLINE std::string legend(const validation& all) {
   std::string text;
   if (all.naive_errors()) {
     text +=
-        "naive error: of the naive hot sum against the measured time; a loop times each layer "
-        "on the same operands\n";
+        "naive error: of the naive hot sum, in which a loop times each layer on the same "
+        "operands\n";
   }
   if (std::ranges::any_of(all.cases, &validated::disturbed)) {
     text += "disturbed: other programs or the host disturbed more than a tenth of the timings\n";
