@@ -14,6 +14,7 @@
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/validation_json.hpp>
 #include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/report/html.hpp>
 #include <layerbench/report/markdown.hpp>
 #include <layerbench/report/page.hpp>
 

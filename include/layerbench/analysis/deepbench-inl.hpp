@@ -182,8 +182,9 @@ namespace detail {
   return found == row.times.end() ? nullptr : &*found;
 }
 
-LAYERBENCH_INLINE std::optional<double> total_seconds(const deepbench_row& row,
-                                                      std::size_t passes) {
+/// The sum over all passes; nothing where one is not measured.
+[[nodiscard]] inline std::optional<double> total_seconds(const deepbench_row& row,
+                                                         std::size_t passes) {
   if (row.times.size() != passes) return std::nullopt;
   double sum = 0;
   for (const deepbench_time& time : row.times) sum += time.seconds;
@@ -226,7 +227,7 @@ LAYERBENCH_INLINE std::optional<double> total_seconds(const deepbench_row& row,
   return columns;
 }
 
-LAYERBENCH_INLINE std::string cell_of(const json::value& value) {
+[[nodiscard]] inline std::string cell_of(const json::value& value) {
   if (value.is_null()) return "";
   if (value.is_string()) return value.get<std::string>();
   return value.is_number_float() ? format::four_digits(value.get<double>()) : value.dump();
@@ -251,7 +252,8 @@ LAYERBENCH_INLINE std::string cell_of(const json::value& value) {
   return t;
 }
 
-LAYERBENCH_INLINE std::ptrdiff_t listed(const model::graph& sweep, std::string_view op) {
+/// How many rows of an op the sweep has.
+[[nodiscard]] inline std::ptrdiff_t listed(const model::graph& sweep, std::string_view op) {
   return std::ranges::count_if(sweep.layers,
                                [&](const model::layer& row) { return row.op.name() == op; });
 }

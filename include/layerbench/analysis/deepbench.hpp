@@ -2,10 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -66,18 +64,6 @@ using sweep_timings =
 /// The measured rows of `sweep`, for each group of comparable files and each condition.
 [[nodiscard]] std::vector<deepbench_result> deepbench_results(
     std::span<const result::results> files, const model::graph& sweep);
-
-namespace detail {
-
-/// The sum over all passes; nothing where one is not measured.
-[[nodiscard]] std::optional<double> total_seconds(const deepbench_row& row, std::size_t passes);
-
-[[nodiscard]] std::string cell_of(const json::value& value);
-
-/// How many rows of an op the sweep has.
-[[nodiscard]] std::ptrdiff_t listed(const model::graph& sweep, std::string_view op);
-
-}  // namespace detail
 
 [[nodiscard]] std::string text(const std::vector<deepbench_result>& all);
 

@@ -27,8 +27,8 @@ namespace layerbench {
 
 namespace detail {
 
-LAYERBENCH_INLINE std::optional<file_identity> identity_of(int directory, const char* path,
-                                                           int flags) {
+[[nodiscard]] inline std::optional<file_identity> identity_of(int directory, const char* path,
+                                                              int flags) {
   struct statx about{};
   constexpr unsigned wanted = STATX_TYPE | STATX_INO | STATX_BTIME;
   if (::statx(directory, path, flags, wanted, &about) != 0) return std::nullopt;

@@ -29,12 +29,6 @@ struct file_identity {
   friend auto operator<=>(const file_identity&, const file_identity&) = default;
 };
 
-namespace detail {
-
-[[nodiscard]] std::optional<file_identity> identity_of(int directory, const char* path, int flags);
-
-}  // namespace detail
-
 /// The file that a path leads to; "-" is stdin. Nothing where there is none.
 [[nodiscard]] std::optional<file_identity> identity_of(const std::filesystem::path& path);
 
@@ -67,6 +61,7 @@ struct inputs_read {
   std::set<file_identity> files;
   std::map<file_identity, pipe_copy> pipes;
 };
+
 }  // namespace detail
 
 /// The path by which to open the file that a user named; "-" is stdin. What pipes hold is read

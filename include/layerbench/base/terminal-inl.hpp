@@ -39,7 +39,12 @@ LAYERBENCH_INLINE std::size_t terminal_columns() {
 
 namespace detail {
 
-LAYERBENCH_INLINE std::vector<std::string> broken(std::string_view text, std::size_t most) {
+/// Columns that a table's lines take beside its cells.
+[[nodiscard]] inline std::size_t frame_of(const table& t) { return 1 + 3 * t.columns.size(); }
+
+/// `text` in lines of at most `most` columns, broken at blanks; words that are longer are broken
+/// behind a '/', ',', '_' or '+', or anywhere.
+[[nodiscard]] inline std::vector<std::string> broken(std::string_view text, std::size_t most) {
   std::vector<std::string> lines;
   while (display_width(text) > most) {
     std::size_t end = 0;  // bytes of the first `most` columns
@@ -70,7 +75,8 @@ LAYERBENCH_INLINE std::vector<std::string> broken(std::string_view text, std::si
   return out;
 }
 
-LAYERBENCH_INLINE std::vector<std::string> cells_of(const std::string& line) {
+/// The cells of a line that text(const table&) wrote.
+[[nodiscard]] inline std::vector<std::string> cells_of(const std::string& line) {
   std::vector<std::string> cells;
   constexpr std::string_view between = " |";
   std::size_t begin = 1;
@@ -84,7 +90,8 @@ LAYERBENCH_INLINE std::vector<std::string> cells_of(const std::string& line) {
   return cells;
 }
 
-LAYERBENCH_INLINE table parsed(const std::vector<std::string>& lines) {
+/// The table that text(const table&) wrote as `lines`; without columns if it wrote none of them.
+[[nodiscard]] inline table parsed(const std::vector<std::string>& lines) {
   table t;
   if (lines.size() < 2) return t;
   const std::vector<std::string> rule = cells_of(lines[1]);
@@ -136,9 +143,9 @@ LAYERBENCH_INLINE table parsed(const std::vector<std::string>& lines) {
   return longest;
 }
 
-LAYERBENCH_INLINE void narrow(std::vector<std::size_t>& widths,
-                              const std::vector<std::size_t>& smallest, std::size_t frame,
-                              std::size_t most) {
+/// Makes the widest columns narrower, down to `smallest` each, until a table's lines take `most`.
+inline void narrow(std::vector<std::size_t>& widths, const std::vector<std::size_t>& smallest,
+                   std::size_t frame, std::size_t most) {
   std::size_t sum = std::reduce(widths.begin(), widths.end()) + frame;
   for (; sum > most; --sum) {
     std::size_t widest = widths.size();

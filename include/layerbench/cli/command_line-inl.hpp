@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <fmt/format.h>
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
@@ -12,11 +15,8 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
-
-#include <CLI/CLI.hpp>
-
-#include <fmt/format.h>
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/backend/timing_mode.hpp>
@@ -35,15 +35,21 @@
 #include <layerbench/cli/wanted_places.hpp>
 #include <layerbench/help/formatter.hpp>
 #include <layerbench/model/collectives.hpp>
+#include <layerbench/model/memory_reuse.hpp>
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/collective.hpp>
+#include <layerbench/op/update.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
+#include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
+#include <layerbench/shape/record.hpp>
 #include <layerbench/topology/numa.hpp>
 #include <layerbench/topology/places.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
+#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::run {
 
@@ -402,7 +408,9 @@ inline void keep_options_of(const program& what, CLI::App& app, options& o) {
   return counts;
 }
 
-LAYERBENCH_INLINE void require_places(const options& o, const registry& known) {
+/// Throws usage_error where OpenMP has not taken the places that the user wants: it leaves out
+/// those with processors that the process may not use.
+inline void require_places(const options& o, const registry& known) {
   const machine::thread_binding binding = binding_of(known);
   const bool listed = o.places.starts_with('{') && o.places.find('!') == std::string::npos;
   const bool bound = binding.order != machine::thread_order::free;

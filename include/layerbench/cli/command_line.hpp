@@ -2,11 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <CLI/CLI.hpp>
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/session/options.hpp>
@@ -31,10 +30,6 @@ inline CLI::Option* add_list(CLI::App& app, const char* names, const char* type,
   // A word behind it is a model, not one more value.
   return add_one(app, names, type, values, help, variable)->delimiter(',')->allow_extra_args(false);
 }
-
-/// Throws usage_error where OpenMP has not taken the places that the user wants: it leaves out
-/// those with processors that the process may not use.
-void require_places(const options& o, const registry& known);
 
 }  // namespace detail
 

@@ -47,7 +47,8 @@ LAYERBENCH_INLINE bool wants_color(const options& o) {
          (terminal == nullptr || std::string_view(terminal) != "dumb");
 }
 
-LAYERBENCH_INLINE std::string giga(double per_second) {
+/// About four digits without an exponent.
+[[nodiscard]] inline std::string giga(double per_second) {
   const double value = per_second * 1e-9;
   return fmt::format("{:.{}f}", value, value >= 1000 ? 0 : value >= 100 ? 1 : value >= 10 ? 2 : 3);
 }
@@ -95,7 +96,8 @@ LAYERBENCH_INLINE std::string giga(double per_second) {
   return seconds.empty() ? "-" : time_text(stats::median(seconds), unit);
 }
 
-LAYERBENCH_INLINE bool mostly_disturbed(const rounds& row) {
+/// Whether the time of a row may be one of disturbed rounds.
+[[nodiscard]] inline bool mostly_disturbed(const rounds& row) {
   const auto count = std::ranges::count_if(row, &result::measurement::disturbed);
   return static_cast<double>(count) > result::mostly_disturbed * static_cast<double>(row.size());
 }

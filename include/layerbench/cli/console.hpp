@@ -12,7 +12,6 @@
 
 #include <unistd.h>
 
-#include <layerbench/cli/reporter.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/options.hpp>
 
@@ -35,9 +34,6 @@ struct palette {
 
 [[nodiscard]] bool wants_color(const options& o);
 
-/// About four digits without an exponent.
-[[nodiscard]] std::string giga(double per_second);
-
 /// How the table of rows looks, beside its colours and names.
 struct console_form {
   std::string unit = {};     ///< of times; empty: one that fits each
@@ -45,9 +41,6 @@ struct console_form {
   std::size_t columns = 0;   ///< of the terminal; 0: as many as the names need
   std::int64_t threads = 0;  ///< of all rows; 0: they differ
 };
-
-/// Whether the time of a row may be one of disturbed rounds.
-[[nodiscard]] bool mostly_disturbed(const rounds& row);
 
 }  // namespace detail
 

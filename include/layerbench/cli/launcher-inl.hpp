@@ -20,6 +20,8 @@ namespace layerbench::run {
 
 namespace detail {
 
+[[nodiscard]] inline bool is_set(const char* name) { return std::getenv(name) != nullptr; }
+
 [[nodiscard]] inline std::optional<std::int64_t> number_in_variable(const char* name) {
   const char* text = std::getenv(name);
   return text == nullptr ? std::nullopt : machine::number_in(text);

@@ -16,12 +16,6 @@ struct launch {
   bool offers_connection = true;  ///< what MPI needs to make them ranks of one program
 };
 
-namespace detail {
-
-[[nodiscard]] inline bool is_set(const char* name) { return std::getenv(name) != nullptr; }
-
-}  // namespace detail
-
 /// Reads the variables of Open MPI's mpirun, of PMI (MPICH, Intel MPI, Slurm's PMI2), and of a job
 /// step of Slurm. In this order: mpirun starts its own processes on the nodes by srun, one each.
 [[nodiscard]] launch this_launch();

@@ -41,8 +41,10 @@ namespace layerbench::run {
 
 namespace detail {
 
-LAYERBENCH_INLINE stopping_limits limits_of(const options& o, const std::string& clocks,
-                                            bool whole_model) {
+/// The limits that the options set; `clocks` is the state that GPUs reached. In a program of whole
+/// models the sum of the rows counts.
+[[nodiscard]] inline stopping_limits limits_of(const options& o, const std::string& clocks,
+                                               bool whole_model) {
   stopping_limits limits{.min_rounds = o.repetitions,
                          .min_time = std::stod(o.min_time),
                          .precision = std::stod(o.precision) / 100,
@@ -73,9 +75,12 @@ LAYERBENCH_INLINE stopping_limits limits_of(const options& o, const std::string&
   return chains;
 }
 
-LAYERBENCH_INLINE bool measure(const options& o, const suite& all, const stopping_limits& limits,
-                               const std::vector<benchmark_row*>& selected, machine_watch& watch,
-                               result_sink& sink) {
+/// Measures the selected rows and their chains into `sink`, which writes and prints them. Returns
+/// whether the user interrupted. `watch` leaves out the turns of other programs. Throws device_lost
+/// when what was measured is written.
+inline bool measure(const options& o, const suite& all, const stopping_limits& limits,
+                    const std::vector<benchmark_row*>& selected, machine_watch& watch,
+                    result_sink& sink) {
   if (!all.lost.empty()) {
     sink.finish(/*interrupted=*/true);
     throw device_lost(all.lost);

@@ -5,35 +5,18 @@
 #include <csignal>
 #include <cstdio>
 #include <functional>
-#include <string>
 #include <vector>
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/cli/result_sink.hpp>
 #include <layerbench/machine/check.hpp>
-#include <layerbench/machine/watch.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
-#include <layerbench/session/stopping_criterion.hpp>
 #include <layerbench/session/suite.hpp>
 
-namespace layerbench::run::detail {
-
-/// The limits that the options set; `clocks` is the state that GPUs reached. In a program of whole
-/// models the sum of the rows counts.
-[[nodiscard]] stopping_limits limits_of(const options& o, const std::string& clocks,
-                                        bool whole_model);
-
-/// Measures the selected rows and their chains into `sink`, which writes and prints them. Returns
-/// whether the user interrupted. `watch` leaves out the turns of other programs. Throws device_lost
-/// when what was measured is written.
-bool measure(const options& o, const suite& all, const stopping_limits& limits,
-             const std::vector<benchmark_row*>& selected, machine_watch& watch, result_sink& sink);
-
-}  // namespace layerbench::run::detail
+namespace layerbench::run::detail {}  // namespace layerbench::run::detail
 
 namespace layerbench::run {
 

@@ -52,7 +52,8 @@ LAYERBENCH_INLINE std::vector<rounds> by_row(const std::vector<result::measureme
   return all;
 }
 
-LAYERBENCH_INLINE benchmark::TimeUnit time_unit(std::string_view name) {
+/// ns, us, ms or s; nanoseconds for any other text.
+[[nodiscard]] inline benchmark::TimeUnit time_unit(std::string_view name) {
   for (const auto unit : {benchmark::kMicrosecond, benchmark::kMillisecond, benchmark::kSecond}) {
     if (name == benchmark::GetTimeUnitString(unit)) return unit;
   }
@@ -154,7 +155,9 @@ LAYERBENCH_INLINE std::vector<google_run> to_runs(const std::vector<result::meas
 
 namespace detail {
 
-LAYERBENCH_INLINE std::string with_context(std::string text, const context_fields& fields) {
+/// Adds `fields` to the context of Google Benchmark's JSON. AddCustomContext() is no alternative:
+/// its map is global, and entries can be neither changed nor removed.
+[[nodiscard]] inline std::string with_context(std::string text, const context_fields& fields) {
   constexpr std::string_view begin = "\"context\": {\n";
   const std::size_t found = text.find(begin);
   if (found == std::string::npos) throw error("Google Benchmark's JSON has no context");

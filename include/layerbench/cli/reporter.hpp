@@ -62,9 +62,6 @@ template <class Run>
   }
 }
 
-/// ns, us, ms or s; nanoseconds for any other text.
-[[nodiscard]] benchmark::TimeUnit time_unit(std::string_view name);
-
 }  // namespace detail
 
 /// Converts `rows` to Google Benchmark's runs, in the order of their first round. `time_unit` is
@@ -74,14 +71,6 @@ template <class Run>
 
 /// The context of a result file, by field name.
 using context_fields = std::map<std::string, std::string, std::less<>>;
-
-namespace detail {
-
-/// Adds `fields` to the context of Google Benchmark's JSON. AddCustomContext() is no alternative:
-/// its map is global, and entries can be neither changed nor removed.
-[[nodiscard]] std::string with_context(std::string text, const context_fields& fields);
-
-}  // namespace detail
 
 /// How a report looks.
 struct output_format {

@@ -16,11 +16,15 @@
 #include <utility>
 #include <vector>
 
+#include <benchmark/benchmark.h>
+#include <errno.h>
 #include <fmt/format.h>
 
 #include <layerbench/analysis/predict/configurations.hpp>
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
+#include <layerbench/base/output_file.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/base/terminal.hpp>
@@ -28,20 +32,28 @@
 #include <layerbench/cli/console.hpp>
 #include <layerbench/cli/reporter.hpp>
 #include <layerbench/cli/result_sink.hpp>
+#include <layerbench/machine/check_result.hpp>
 #include <layerbench/machine/watch.hpp>
+#include <layerbench/result/manifest.hpp>
 #include <layerbench/result/manifest_json.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/result/name.hpp>
 #include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>
+#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/result_file.hpp>
-#include <layerbench/session/stopping_criterion.hpp>
 #include <layerbench/session/suite.hpp>
+#include <layerbench/shape/dtype.hpp>
+#include <layerbench/shape/record.hpp>
 
 namespace layerbench::run {
 
 namespace detail {
 
-LAYERBENCH_INLINE result::results resumed(const std::string& file, const result::results& now) {
+/// Reads the file to resume. Throws bad_input if its context differs from that of the results to
+/// come.
+[[nodiscard]] inline result::results resumed(const std::string& file, const result::results& now) {
   result::results earlier = result::read(file);
   result::results comparable = now;
   // Google Benchmark adds these when it writes. Our own context has the caches, too.

@@ -24,10 +24,6 @@
 
 namespace layerbench::run::detail {
 
-/// Reads the file to resume. Throws bad_input if its context differs from that of the results to
-/// come.
-[[nodiscard]] result::results resumed(const std::string& file, const result::results& now);
-
 /// Takes the results of a run: reads the file to resume, writes checkpoints and the final file,
 /// prints the rows, and reports on stderr.
 class result_sink {

@@ -32,7 +32,10 @@ inline void restore_stderr() {
   if (::dup2(file, STDERR_FILENO) >= 0) ::close(file);
 }
 
-LAYERBENCH_INLINE void restart(char** argv) {
+/// Restarts the program. Returns only where that fails. When the OpenMP run time is loaded it warns
+/// of the user's variables. stderr goes nowhere while it is loaded again, so that it warns once.
+/// require_places() checks --places.
+inline void restart(char** argv) {
   const int saved = ::fcntl(STDERR_FILENO, F_DUPFD, STDERR_FILENO + 1);
   const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
   if (saved >= 0 && nowhere >= 0) {

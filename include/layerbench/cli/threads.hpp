@@ -16,11 +16,6 @@ namespace detail {
 /// The variable by which a restarted program finds its stderr.
 inline constexpr const char* stderr_variable = "LAYERBENCH_RESTARTED_STDERR";
 
-/// Restarts the program. Returns only where that fails. When the OpenMP run time is loaded it warns
-/// of the user's variables. stderr goes nowhere while it is loaded again, so that it warns once.
-/// require_places() checks --places.
-void restart(char** argv);
-
 }  // namespace detail
 
 /// Sets this program's defaults for the OpenMP run time, which reads them once, when it is loaded:

@@ -16,6 +16,7 @@
 #include <utility>
 
 #include <fmt/format.h>
+
 #include <layerbench/op/op.hpp>
 
 namespace layerbench::model {
@@ -26,7 +27,8 @@ inline void add_peak(graph& to, const std::string& name, op::any op) {
   to.layers.push_back({name, std::move(op), {model_input}});
 }
 
-LAYERBENCH_INLINE void add_products(graph& to, std::int64_t side, bool b_transposed) {
+/// Two squares, the second one twice as long. `b_transposed`: op::gemm's.
+inline void add_products(graph& to, std::int64_t side, bool b_transposed) {
   for (const std::int64_t size : {side, 2 * side}) {
     add_peak(to, fmt::format("square_{}", size),
              op::any(op::gemm{.m = size, .n = size, .k = size, .b_transposed = b_transposed}));

@@ -27,9 +27,6 @@ namespace detail {
 
 inline constexpr std::int64_t line = 64;  ///< bytes of a cache line
 
-/// Two squares, the second one twice as long. `b_transposed`: op::gemm's.
-void add_products(graph& to, std::int64_t side, bool b_transposed);
-
 }  // namespace detail
 
 /// Matrix products and streams for `threads` threads. `cached` are the bytes that the threads keep

@@ -14,7 +14,7 @@ namespace layerbench::model {
 
 namespace detail {
 
-LAYERBENCH_INLINE json::value definitions() {
+[[nodiscard]] inline json::value definitions() {
   using json::value;
   const auto reference = [](const char* to) { return value{{"$ref", to}}; };
   const auto list = [](const value& items, int length) {

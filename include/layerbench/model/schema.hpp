@@ -7,12 +7,6 @@
 
 namespace layerbench::model {
 
-namespace detail {
-
-[[nodiscard]] json::value definitions();
-
-}  // namespace detail
-
 /// JSON schema (2020-12) of shape files, for editors. model::load also checks what a schema cannot:
 /// that the sizes of connected layers agree and that the graph has no cycle.
 [[nodiscard]] json::value schema(const op::catalog& catalog);

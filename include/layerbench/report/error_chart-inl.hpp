@@ -10,10 +10,15 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/text.hpp>
-#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/stats.hpp>
+#include <layerbench/base/table.hpp>
 #include <layerbench/report/error_chart.hpp>
+#include <layerbench/report/html.hpp>
+#include <layerbench/report/label_layout.hpp>
 #include <layerbench/report/svg.hpp>
 
 namespace layerbench::report::svg {
@@ -54,7 +59,8 @@ namespace detail {
   return drawn;
 }
 
-LAYERBENCH_INLINE std::string error_text(const analysis::validated& of) {
+/// "+18.0 % (naive -12.0 %), disturbed"
+[[nodiscard]] inline std::string error_text(const analysis::validated& of) {
   std::string text = of.error_text(of.predicted.step->seconds);
   if (const auto naive = of.predicted.hot_sum_seconds) {
     text += fmt::format(" (naive {})", of.error_text(naive));

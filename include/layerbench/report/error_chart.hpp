@@ -3,20 +3,12 @@
 #pragma once
 
 #include <cmath>
-#include <string>
 
 #include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/report/html.hpp>
 
 /// The chart of prediction errors.
 namespace layerbench::report::svg {
-
-namespace detail {
-
-/// "+18.0 % (naive -12.0 %), disturbed"
-[[nodiscard]] std::string error_text(const analysis::validated& of);
-
-}  // namespace detail
 
 /// One row per case: the signed error with its interval, and the error of the naive hot sum.
 [[nodiscard]] markup error_chart(const analysis::validation& all);

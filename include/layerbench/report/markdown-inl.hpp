@@ -42,7 +42,7 @@ LAYERBENCH_INLINE std::string plain(std::string_view text) {
   return result;
 }
 
-LAYERBENCH_INLINE std::string to_markdown(table t) {
+[[nodiscard]] inline std::string to_markdown(table t) {
   for (auto& row : t.rows) {
     for (std::string& cell : row) cell = plain(cell);
   }
@@ -60,11 +60,11 @@ LAYERBENCH_INLINE std::string to_markdown(const std::vector<std::string>& texts)
   return texts.empty() ? result : result + '\n';
 }
 
-LAYERBENCH_INLINE std::string heading(int level, const std::string& title) {
+[[nodiscard]] inline std::string heading(int level, const std::string& title) {
   return fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level), '#'), plain(title));
 }
 
-LAYERBENCH_INLINE std::string to_markdown(const analysis::comparison& all) {
+[[nodiscard]] inline std::string to_markdown(const analysis::comparison& all) {
   std::string result = heading(3, "Comparison: " + comparison_title(all)) +
                        to_markdown(lines(comparison_header(all)));
   if (!all.models.empty()) {

@@ -6,8 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/analysis/compare/comparison.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/report/tables.hpp>
 
 /// A report in GitHub's Markdown, for pull requests.
@@ -18,13 +16,7 @@ namespace detail {
 /// `text` on one line, with all markup escaped.
 [[nodiscard]] std::string plain(std::string_view text);
 
-[[nodiscard]] std::string to_markdown(table t);
-
 [[nodiscard]] std::string to_markdown(const std::vector<std::string>& texts);
-
-[[nodiscard]] std::string heading(int level, const std::string& title);
-
-[[nodiscard]] std::string to_markdown(const analysis::comparison& all);
 
 }  // namespace detail
 

@@ -35,12 +35,14 @@ namespace layerbench::report {
 
 namespace detail {
 
-LAYERBENCH_INLINE markup section(const std::string& id, const std::string& title,
-                                 const markup& inner) {
+[[nodiscard]] inline std::string case_id(std::size_t i) { return fmt::format("case{}", i + 1); }
+
+[[nodiscard]] inline markup section(const std::string& id, const std::string& title,
+                                    const markup& inner) {
   return element("section", element("h2", escaped(title)) + inner, {{"id", id}}) + markup{"\n"};
 }
 
-LAYERBENCH_INLINE markup link(const std::string& id, const std::string& text) {
+[[nodiscard]] inline markup link(const std::string& id, const std::string& text) {
   return element("a", escaped(text), {{"href", "#" + id}});
 }
 
@@ -174,7 +176,8 @@ LAYERBENCH_INLINE markup link(const std::string& id, const std::string& text) {
   return section("reading", "How to read this", to_html(reading(of)));
 }
 
-LAYERBENCH_INLINE std::string models(const report_data& of) {
+/// "resnet50, vgg16": each model once, on one line.
+[[nodiscard]] inline std::string models(const report_data& of) {
   std::vector<std::string> names;
   for (const analysis::prediction& p : of.predictions) names.push_back(p.configuration.model);
   std::string text = listed(names);
@@ -197,7 +200,7 @@ LAYERBENCH_INLINE std::string models(const report_data& of) {
   return element("nav", element("ul", items), {{"aria-label", "Sections"}});
 }
 
-LAYERBENCH_INLINE markup head(const std::string& title) {
+[[nodiscard]] inline markup head(const std::string& title) {
   const markup meta{
       "<meta charset=\"utf-8\"/>"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"};

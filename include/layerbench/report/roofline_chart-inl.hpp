@@ -104,7 +104,9 @@ LAYERBENCH_INLINE segment roofline_axes::peak_roof(const analysis::peaks& of) co
          label(2, in.y.from + 32, "GFLOP/s", "start", "faint");
 }
 
-LAYERBENCH_INLINE std::vector<point> along(const segment& roof, std::string_view text) {
+/// Starts of a text's base line along a roof, from its lower end: below the line on its right, or
+/// above it on its left.
+[[nodiscard]] inline std::vector<point> along(const segment& roof, std::string_view text) {
   constexpr int places = 24;
   constexpr double gap = 5;
   std::vector<point> starts;

@@ -4,7 +4,6 @@
 
 #include <cmath>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 #include <layerbench/analysis/predict/prediction.hpp>
@@ -48,10 +47,6 @@ struct roofline_axes {
   /// The roof of the peak, from the leftmost ridge on.
   [[nodiscard]] segment peak_roof(const analysis::peaks& of) const;
 };
-
-/// Starts of a text's base line along a roof, from its lower end: below the line on its right, or
-/// above it on its left.
-[[nodiscard]] std::vector<point> along(const segment& roof, std::string_view text);
 
 }  // namespace detail
 

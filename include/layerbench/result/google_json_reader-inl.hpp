@@ -124,7 +124,8 @@ inline void require_time(double seconds, std::string_view field) {
   throw bad_field(field, "is not a positive time");
 }
 
-LAYERBENCH_INLINE std::optional<row_name> name_of(const row_fields& row) {
+/// The name of a row without that of its aggregate; nothing for a row of another program.
+[[nodiscard]] inline std::optional<row_name> name_of(const row_fields& row) {
   const std::string name = row.text("name");
   try {
     return parse_row(row.text("run_name", name));

@@ -17,7 +17,6 @@
 #include <nlohmann/json.hpp>
 
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/result/name.hpp>
 
 /// Reads a result file while it is parsed: 100,000 rows take 0.9 s, a tree of JSON values 2.4 s.
 namespace layerbench::result::detail {
@@ -82,9 +81,6 @@ class row_fields {
 };
 
 [[nodiscard]] double unit_seconds(std::string_view unit);
-
-/// The name of a row without that of its aggregate; nothing for a row of another program.
-[[nodiscard]] std::optional<row_name> name_of(const row_fields& row);
 
 /// Receives the events of nlohmann::json::sax_parse (its `json_sax`). It adds rows to `into` one by
 /// one, keeps the context and what the file has of engines, and ignores all else. Throws bad_input.

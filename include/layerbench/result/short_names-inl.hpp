@@ -43,7 +43,8 @@ namespace detail {
   return ends;
 }
 
-LAYERBENCH_INLINE bool all_have(const std::vector<name_parts>& all, std::size_t i) {
+/// Whether part `i` is the same in all names, which have equally many parts.
+[[nodiscard]] inline bool all_have(const std::vector<name_parts>& all, std::size_t i) {
   return std::ranges::all_of(all,
                              [&](const name_parts& parts) { return parts[i] == all.front()[i]; });
 }

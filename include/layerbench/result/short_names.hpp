@@ -28,9 +28,6 @@ struct shared_ends {
   std::size_t last = 0;
 };
 
-/// Whether part `i` is the same in all names, which have equally many parts.
-[[nodiscard]] bool all_have(const std::vector<name_parts>& all, std::size_t i);
-
 }  // namespace detail
 
 /// Shortens `names`, whose parts stand between slashes. Names with different numbers of parts share

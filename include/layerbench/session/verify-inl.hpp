@@ -220,8 +220,12 @@ LAYERBENCH_INLINE std::size_t trial_run::host_bytes() const {
   return bytes + output;
 }
 
-LAYERBENCH_INLINE double compare(const any_plan& plan, exact_results& expected, std::size_t output,
-                                 std::int64_t checks, std::span<const float> got) {
+/// Compares `checks` elements of an output; `got` are these, or all. Throws wrong_result where an
+/// error exceeds its bound. Returns the root mean square of the errors, each in units of what
+/// rounding explains.
+[[nodiscard]] inline double compare(const any_plan& plan, exact_results& expected,
+                                    std::size_t output, std::int64_t checks,
+                                    std::span<const float> got) {
   constexpr std::int64_t most_at_once = 4096;  // bounds the memory
   const op::operand& logical = plan.operands()[output].logical;
   const std::int64_t count = elements(logical.extents);

@@ -120,12 +120,6 @@ class trial_run {
   std::unique_ptr<bound_plan> bound_;
 };
 
-/// Compares `checks` elements of an output; `got` are these, or all. Throws wrong_result where an
-/// error exceeds its bound. Returns the root mean square of the errors, each in units of what
-/// rounding explains.
-[[nodiscard]] double compare(const any_plan& plan, exact_results& expected, std::size_t output,
-                             std::int64_t checks, std::span<const float> got);
-
 }  // namespace detail
 
 /// Runs `plan` on random data and compares its outputs with the reference formula, `expected`:

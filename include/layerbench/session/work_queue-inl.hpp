@@ -8,18 +8,15 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/result/name.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/configuration_state.hpp>
 #include <layerbench/session/estimated_cost.hpp>
-#include <layerbench/session/layer_clocks.hpp>
 #include <layerbench/session/work_queue.hpp>
 
 namespace layerbench::run {
@@ -37,8 +34,8 @@ namespace detail {
          same("threads");
 }
 
-LAYERBENCH_INLINE configuration_state& state_of(const result::configuration_name& name,
-                                                work_queue& queue) {
+/// Finds or adds the configuration.
+inline configuration_state& state_of(const result::configuration_name& name, work_queue& queue) {
   const auto shares = [&](const configuration_group& group) {
     return share_rounds(group.front().name, name);
   };

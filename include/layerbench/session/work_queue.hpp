@@ -2,22 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
-#include <string>
-#include <utility>
 #include <vector>
-
-#include <fmt/format.h>
 
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/configuration_state.hpp>
-#include <layerbench/session/estimated_cost.hpp>
 #include <layerbench/session/layer_clocks.hpp>
 
 namespace layerbench::run {
@@ -32,13 +25,6 @@ struct end_to_end_run {
 
 /// All that is to be measured, group by group.
 using work_queue = std::vector<configuration_group>;
-
-namespace detail {
-
-/// Finds or adds the configuration.
-configuration_state& state_of(const result::configuration_name& name, work_queue& queue);
-
-}  // namespace detail
 
 /// Queues rows and chains by configuration, in the order in which configurations first occur.
 [[nodiscard]] work_queue make_work_queue(const std::vector<benchmark_row*>& rows,

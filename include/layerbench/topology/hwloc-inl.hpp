@@ -20,7 +20,7 @@ namespace layerbench::machine {
 
 namespace detail {
 
-LAYERBENCH_INLINE processor_list list_of(hwloc_const_bitmap_t set) {
+[[nodiscard]] inline processor_list list_of(hwloc_const_bitmap_t set) {
   processor_list all;
   for (int i = hwloc_bitmap_first(set); i >= 0; i = hwloc_bitmap_next(set, i)) all.push_back(i);
   return all;

@@ -25,8 +25,6 @@ struct free_bitmap {
 using topology_handle = std::unique_ptr<std::remove_pointer_t<hwloc_topology_t>, destroy_topology>;
 using bitmap = std::unique_ptr<std::remove_pointer_t<hwloc_bitmap_t>, free_bitmap>;
 
-[[nodiscard]] processor_list list_of(hwloc_const_bitmap_t set);
-
 /// Calls `use` for each object of a type.
 template <class Use>
 void for_each_object(hwloc_topology_t in, hwloc_obj_type_t type, const Use& use) {

@@ -43,7 +43,9 @@ namespace detail {
   return result;
 }
 
-LAYERBENCH_INLINE std::vector<std::vector<processor_list>> domains(const topology& of) {
+/// The parts of a machine that threads should not leave without need: caches before nodes before
+/// packages.
+[[nodiscard]] inline std::vector<std::vector<processor_list>> domains(const topology& of) {
   std::vector<std::vector<processor_list>> all(3);
   for (const cache* one : last_level_caches(of)) all[0].push_back(one->processors);
   for (const memory_node* node : innermost_nodes(of)) all[1].push_back(node->processors);
@@ -51,16 +53,19 @@ LAYERBENCH_INLINE std::vector<std::vector<processor_list>> domains(const topolog
   return all;
 }
 
-LAYERBENCH_INLINE processor_list within(const processor_list& processors,
-                                        const processor_list& domain) {
+/// Those of `processors` that lie in `domain`, in their order.
+[[nodiscard]] inline processor_list within(const processor_list& processors,
+                                           const processor_list& domain) {
   processor_list found;
   std::ranges::copy_if(processors, std::back_inserter(found),
                        [&](int processor) { return contains(domain, processor); });
   return found;
 }
 
-LAYERBENCH_INLINE processor_list best(const topology& of, processor_list processors,
-                                      std::size_t count) {
+/// The best `count` of `processors`, which are in the order of cores_first(): the first ones of the
+/// first domain that has as many cores.
+[[nodiscard]] inline processor_list best(const topology& of, processor_list processors,
+                                         std::size_t count) {
   for (const std::vector<processor_list>& kind : domains(of)) {
     std::set<const processor_list*> tried;
     for (const int first : processors) {

@@ -14,21 +14,6 @@
 /// Which processors threads should have, and how OpenMP writes that.
 namespace layerbench::machine {
 
-namespace detail {
-
-/// The parts of a machine that threads should not leave without need: caches before nodes before
-/// packages.
-[[nodiscard]] std::vector<std::vector<processor_list>> domains(const topology& of);
-
-/// Those of `processors` that lie in `domain`, in their order.
-[[nodiscard]] processor_list within(const processor_list& processors, const processor_list& domain);
-
-/// The best `count` of `processors`, which are in the order of cores_first(): the first ones of the
-/// first domain that has as many cores.
-[[nodiscard]] processor_list best(const topology& of, processor_list processors, std::size_t count);
-
-}  // namespace detail
-
 /// Numbers of threads for which a machine has other peaks: one, as many as one last-level cache,
 /// one node and the machine have cores, and one per processor.
 [[nodiscard]] std::set<int> threads_of_domains(const topology& of, const processor_list& usable);

@@ -56,7 +56,7 @@ LAYERBENCH_INLINE std::vector<processor_list> processors_by_thread(const thread_
 
 namespace detail {
 
-LAYERBENCH_INLINE std::int64_t bytes_of(const cache_users& users) {
+[[nodiscard]] inline std::int64_t bytes_of(const cache_users& users) {
   std::int64_t sum = 0;
   for (const auto& [one, count] : users) sum += one->bytes;
   return sum;

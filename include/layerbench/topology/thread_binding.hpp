@@ -71,8 +71,6 @@ template <class Select>
   return users;
 }
 
-[[nodiscard]] std::int64_t bytes_of(const cache_users& users);
-
 }  // namespace detail
 
 /// The caches that threads on these processors use (processors_by_thread).

@@ -147,12 +147,14 @@ namespace detail {
   return static_cast<std::int64_t>(std::round(static_cast<double>(bytes) / step) * step);
 }
 
-LAYERBENCH_INLINE std::string counted(std::size_t count, std::string_view noun, bool plural_s) {
+[[nodiscard]] inline std::string counted(std::size_t count, std::string_view noun,
+                                         bool plural_s = true) {
   return fmt::format("{} {}{}", count, noun, count == 1 || !plural_s ? "" : "s");
 }
 
-LAYERBENCH_INLINE std::string counted(std::size_t count, std::string_view noun, bool plural_s,
-                                      const std::set<std::int64_t>& sizes) {
+/// "8 L3 (32 MB)"; several sizes one after the other.
+[[nodiscard]] inline std::string counted(std::size_t count, std::string_view noun, bool plural_s,
+                                         const std::set<std::int64_t>& sizes) {
   std::vector<std::string> texts;
   for (const std::int64_t bytes : sizes) {
     std::string text = binary_size(bytes);

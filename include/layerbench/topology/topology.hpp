@@ -7,9 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <vector>
 
 /// What a machine consists of, as plain data: made by topology/hwloc.hpp, or by a test.
@@ -83,16 +81,6 @@ void add_note(topology& of, const std::string& what);
 /// Notes that a shared cache may be hidden where several cores have none.
 [[nodiscard]] topology completed(topology known, const processor_list& usable,
                                  const std::array<std::int64_t, 3>& cache_bytes);
-
-namespace detail {
-
-[[nodiscard]] std::string counted(std::size_t count, std::string_view noun, bool plural_s = true);
-
-/// "8 L3 (32 MB)"; several sizes one after the other.
-[[nodiscard]] std::string counted(std::size_t count, std::string_view noun, bool plural_s,
-                                  const std::set<std::int64_t>& sizes);
-
-}  // namespace detail
 
 /// One line: "1 package, 1 node (16 GB), 1 L3 (32 MB), 2 cores, 2 processors", equal in all runs on
 /// a machine.

@@ -57,7 +57,10 @@ LAYERBENCH_INLINE bool may_differ(compared_dimension compared, std::string_view 
   return compared == compared_dimension::settings && field.ends_with("_isa");
 }
 
-LAYERBENCH_INLINE std::optional<compared_dimension> infer(const std::vector<std::string>& fields) {
+/// The first dimension in which all of these fields may differ and to which at least one of them
+/// belongs; nothing if there is none.
+[[nodiscard]] inline std::optional<compared_dimension> infer(
+    const std::vector<std::string>& fields) {
   using enum compared_dimension;
   for (const compared_dimension dimension : {version, device, driver, settings}) {
     const auto allowed = [&](std::string_view field) { return may_differ(dimension, field); };
@@ -87,8 +90,9 @@ LAYERBENCH_INLINE std::optional<compared_dimension> infer(const std::vector<std:
   return fields;
 }
 
-LAYERBENCH_INLINE std::string refusal(const difference& found, const result::results& old,
-                                      const result::results& now) {
+/// The error message for sides whose difference is not allowed.
+[[nodiscard]] inline std::string refusal(const difference& found, const result::results& old,
+                                         const result::results& now) {
   const std::string values = result::both_values(old, now, found.forced);
   if (found.dimension) {
     return fmt::format(

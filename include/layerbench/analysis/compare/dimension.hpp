@@ -61,14 +61,6 @@ namespace detail {
 /// can limit the instruction set.
 [[nodiscard]] bool may_differ(compared_dimension compared, std::string_view field);
 
-/// The first dimension in which all of these fields may differ and to which at least one of them
-/// belongs; nothing if there is none.
-[[nodiscard]] std::optional<compared_dimension> infer(const std::vector<std::string>& fields);
-
-/// The error message for sides whose difference is not allowed.
-[[nodiscard]] std::string refusal(const difference& found, const result::results& old,
-                                  const result::results& now);
-
 /// The thread count in all row names of a side, as written there; empty if the names have none.
 /// Nothing if the names differ in it.
 [[nodiscard]] std::optional<std::string> named_threads(const group& side);

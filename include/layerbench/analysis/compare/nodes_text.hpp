@@ -22,10 +22,6 @@ namespace detail {
 /// The nodes that are slower or faster, one line for each model or layer in which they are.
 [[nodiscard]] std::string named_text(const node_comparison& all);
 
-/// "  n5: half of the layers' changes: conv1 +0.31 ms (62 %)", one line per node.
-[[nodiscard]] std::string top_contributors_text(const node_comparison& all,
-                                                const model_of_nodes& model);
-
 }  // namespace detail
 
 /// All layers in which a node is slower or faster, largest differences first; up to 20 unless

@@ -185,7 +185,8 @@ LAYERBENCH_INLINE table models_table(const comparison& all) {
 
 namespace detail {
 
-LAYERBENCH_INLINE std::vector<std::size_t> ordered(const comparison& all, comparison_order by) {
+/// The positions of the layers in an order.
+[[nodiscard]] inline std::vector<std::size_t> ordered(const comparison& all, comparison_order by) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < all.layers.size(); ++i) order.push_back(i);
   const auto rank = [&](std::size_t i) {

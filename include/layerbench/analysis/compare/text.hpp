@@ -73,13 +73,6 @@ inline constexpr std::array<std::string_view, 4>
 
 namespace layerbench::analysis {
 
-namespace detail {
-
-/// The positions of the layers in an order.
-[[nodiscard]] std::vector<std::size_t> ordered(const comparison& all, comparison_order by);
-
-}  // namespace detail
-
 /// All layers that became faster or slower, largest changes first. Unclear and then unchanged
 /// layers follow, up to ten rows. `how` may ask for others, and for another order. `names` are
 /// those of the layers, in their order; default: those of the rows.

@@ -39,13 +39,16 @@ namespace detail {
   return sum / static_cast<double>(of.size());
 }
 
-LAYERBENCH_INLINE node_indices without(node_indices all, std::size_t one) {
+/// Without the node `one`.
+[[nodiscard]] inline node_indices without(node_indices all, std::size_t one) {
   std::erase(all, one);
   return all;
 }
 
-LAYERBENCH_INLINE variance between_nodes(std::span<const node_sum> all,
-                                         const node_indices& others) {
+/// The variance of the logarithm of one node's time, divided by the mean of `others`, from the
+/// scatter of the others: what differs between equal nodes and between runs.
+[[nodiscard]] inline variance between_nodes(std::span<const node_sum> all,
+                                            const node_indices& others) {
   const auto n = static_cast<double>(others.size());
   const double mean = mean_logarithm(all, others);
   double squares = 0;

@@ -38,13 +38,6 @@ namespace detail {
 
 using node_indices = std::vector<std::size_t>;
 
-/// Without the node `one`.
-[[nodiscard]] node_indices without(node_indices all, std::size_t one);
-
-/// The variance of the logarithm of one node's time, divided by the mean of `others`, from the
-/// scatter of the others: what differs between equal nodes and between runs.
-[[nodiscard]] variance between_nodes(std::span<const node_sum> all, const node_indices& others);
-
 }  // namespace detail
 
 /// Compares one sum of timings over nodes (at least `min_nodes`). Outliers are found by Rosner's

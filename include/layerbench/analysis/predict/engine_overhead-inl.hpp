@@ -27,6 +27,9 @@ namespace layerbench::analysis {
 
 namespace detail {
 
+/// Whether a whole number, as text, is below ten or missing.
+[[nodiscard]] inline bool below_ten(std::string_view number) { return number.size() < 2; }
+
 LAYERBENCH_INLINE std::string device_of(const prediction& predicted,
                                         std::span<const result::results> files) {
   return std::ranges::find(files, predicted.files.front(), &result::results::file)->device();
@@ -65,7 +68,10 @@ LAYERBENCH_INLINE std::string device_of(const prediction& predicted,
   return {};
 }
 
-LAYERBENCH_INLINE bool allocates(const layer_time& layer) {
+/// Whether PyTorch allocates the result of a call. Its slices are views. Its activations are taken
+/// to overwrite their source where ours do, if they can at all. A manifest leaves out an
+/// overwritten source, so such a call begins with its result.
+[[nodiscard]] inline bool allocates(const layer_time& layer) {
   if (layer.op == "slice") return false;
   constexpr std::array never_in_place{"gelu", "sigmoid", "tanh"};
   return !layer.traffic.front().written ||

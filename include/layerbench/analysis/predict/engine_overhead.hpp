@@ -19,14 +19,6 @@ namespace detail {
 [[nodiscard]] std::string device_of(const prediction& predicted,
                                     std::span<const result::results> files);
 
-/// Whether PyTorch allocates the result of a call. Its slices are views. Its activations are taken
-/// to overwrite their source where ours do, if they can at all. A manifest leaves out an
-/// overwritten source, so such a call begins with its result.
-[[nodiscard]] bool allocates(const layer_time& layer);
-
-/// Whether a whole number, as text, is below ten or missing.
-[[nodiscard]] inline bool below_ten(std::string_view number) { return number.size() < 2; }
-
 /// The kind of kernel that a call needs.
 [[nodiscard]] std::string kernel_of(std::string_view op, std::string_view key);
 

@@ -23,7 +23,9 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-LAYERBENCH_INLINE std::string content(const result::measurement& row, const result::results& file) {
+/// All that a file says of a timing, and the GPU, since equal ones have comparable files.
+[[nodiscard]] inline std::string content(const result::measurement& row,
+                                         const result::results& file) {
   std::string text = fmt::format("{} {} {}", file.context_value("gpu_uuid").value_or(""),
                                  row.name.text(), row.label.text());
   for (const auto& [name, value] : row.counters) text += fmt::format(" {}:{}", name, value);

@@ -29,9 +29,6 @@ struct owned_row {
   }
 };
 
-/// All that a file says of a timing, and the GPU, since equal ones have comparable files.
-[[nodiscard]] std::string content(const result::measurement& row, const result::results& file);
-
 /// Rows that files have again.
 struct repeated_rows {
   std::set<const result::measurement*> rows;

@@ -100,7 +100,8 @@ LAYERBENCH_INLINE table validation_table(const validation& all, const validation
 
 namespace detail {
 
-LAYERBENCH_INLINE std::vector<validation_part> farthest(std::vector<validation_part> layers) {
+/// The layers whose predicted and measured seconds differ most, the farthest first.
+[[nodiscard]] inline std::vector<validation_part> farthest(std::vector<validation_part> layers) {
   constexpr std::size_t most = 5;
   std::ranges::sort(layers, std::ranges::greater{}, [](const validation_part& part) {
     return std::abs(part.predicted - part.measured);
@@ -175,7 +176,8 @@ LAYERBENCH_INLINE std::string remarks(const validation& all) {
 
 namespace detail {
 
-LAYERBENCH_INLINE std::string legend(const validation& all) {
+/// What the table of cases does not say of its words.
+[[nodiscard]] inline std::string legend(const validation& all) {
   std::string text;
   if (all.naive_errors()) {
     text +=
@@ -197,7 +199,9 @@ LAYERBENCH_INLINE std::string legend(const validation& all) {
   return text;
 }
 
-LAYERBENCH_INLINE std::string cases_text(const validation& all) {
+/// The table of cases for a terminal: what all share stands above it, the intervals of the measured
+/// times only in CSV and JSON.
+[[nodiscard]] inline std::string cases_text(const validation& all) {
   std::vector<const prediction*> cases;
   for (const validated& entry : all.cases) cases.push_back(&entry.predicted);
   const headlines names = headlines_of(cases);

@@ -32,26 +32,8 @@ struct validation_columns {
 /// there are any.
 [[nodiscard]] table validation_table(const validation& all, const validation_columns& how = {});
 
-namespace detail {
-
-/// The layers whose predicted and measured seconds differ most, the farthest first.
-[[nodiscard]] std::vector<validation_part> farthest(std::vector<validation_part> layers);
-
-}  // namespace detail
-
 /// Summaries of the errors, the errors of each case by op and layer, and the cases left out.
 [[nodiscard]] std::string remarks(const validation& all);
-
-namespace detail {
-
-/// What the table of cases does not say of its words.
-[[nodiscard]] std::string legend(const validation& all);
-
-/// The table of cases for a terminal: what all share stands above it, the intervals of the measured
-/// times only in CSV and JSON.
-[[nodiscard]] std::string cases_text(const validation& all);
-
-}  // namespace detail
 
 /// The table of cases and the remarks.
 [[nodiscard]] std::string text(const validation& all);

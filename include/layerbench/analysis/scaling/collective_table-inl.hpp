@@ -35,8 +35,9 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-LAYERBENCH_INLINE std::optional<std::int64_t> field_of(std::string_view key,
-                                                       std::string_view name) {
+/// The value of a field of a canonical key, "bytes:1024,ranks:2".
+[[nodiscard]] inline std::optional<std::int64_t> field_of(std::string_view key,
+                                                          std::string_view name) {
   for (const std::string_view word : result::detail::split(key, ',')) {
     if (const auto value = result::detail::value_of(word, name)) {
       return result::detail::count_of(*value);
@@ -45,7 +46,7 @@ LAYERBENCH_INLINE std::optional<std::int64_t> field_of(std::string_view key,
   return std::nullopt;
 }
 
-LAYERBENCH_INLINE collective_time scaled(const collective_time& of, double factor) {
+[[nodiscard]] inline collective_time scaled(const collective_time& of, double factor) {
   return {factor * of.seconds, factor * of.low, factor * of.high};
 }
 

@@ -5,10 +5,8 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -24,15 +22,6 @@ struct collective_time {
   double low = 0;
   double high = 0;
 };
-
-namespace detail {
-
-/// The value of a field of a canonical key, "bytes:1024,ranks:2".
-[[nodiscard]] std::optional<std::int64_t> field_of(std::string_view key, std::string_view name);
-
-[[nodiscard]] collective_time scaled(const collective_time& of, double factor);
-
-}  // namespace detail
 
 /// Measured times of all-reduces, by devices and bytes.
 class collective_table {

@@ -40,8 +40,9 @@ LAYERBENCH_INLINE std::filesystem::path find_network(const std::string& name_or_
 
 namespace detail {
 
-LAYERBENCH_INLINE double number_in(const json::cursor& at, double least, double most,
-                                   std::string_view what) {
+/// Reads a number in [least, most]; error messages say that `what` was expected.
+[[nodiscard]] inline double number_in(const json::cursor& at, double least, double most,
+                                      std::string_view what) {
   const bool is_number = at.get().is_number();
   const double value = is_number ? at.get().get<double>() : 0;
   if (!is_number || value < least || value > most) {
@@ -60,7 +61,9 @@ LAYERBENCH_INLINE double number_in(const json::cursor& at, double least, double 
           number_in(at["beta"], 1, 1e18, "bytes a second, such as 72e9")};
 }
 
-LAYERBENCH_INLINE bool has_rows(std::string_view text) {
+/// Whether this is the text of a result file: it has the key of the rows. Rows may have numbers
+/// that JSON lacks, so that only result::parse can read it.
+[[nodiscard]] inline bool has_rows(std::string_view text) {
   constexpr std::string_view key = "\"benchmarks\"";
   for (std::size_t at = text.find(key); at != text.npos; at = text.find(key, at + 1)) {
     const std::size_t next = text.find_first_not_of(" \t\r\n", at + key.size());

@@ -6,7 +6,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -25,14 +24,6 @@ namespace layerbench::analysis {
                                                  const std::filesystem::path& shapes);
 
 namespace detail {
-
-/// Reads a number in [least, most]; error messages say that `what` was expected.
-[[nodiscard]] double number_in(const json::cursor& at, double least, double most,
-                               std::string_view what);
-
-/// Whether this is the text of a result file: it has the key of the rows. Rows may have numbers
-/// that JSON lacks, so that only result::parse can read it.
-[[nodiscard]] bool has_rows(std::string_view text);
 
 /// Reads a network and the networks that it consists of.
 class network_reader {

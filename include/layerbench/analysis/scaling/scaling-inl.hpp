@@ -9,18 +9,24 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/predict/configurations.hpp>
+#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/scaling/compute_step.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/model/graph.hpp>
+#include <layerbench/model/optimizer.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::analysis {
@@ -33,7 +39,8 @@ LAYERBENCH_INLINE used_contention given_contention(const scaling_options& how) {
 
 namespace detail {
 
-LAYERBENCH_INLINE group files_of(const prediction& p, std::span<const result::results> files) {
+/// The files whose rows a prediction uses.
+[[nodiscard]] inline group files_of(const prediction& p, std::span<const result::results> files) {
   group used;
   for (const result::results& file : files) {
     if (std::ranges::find(p.files, file.file) != p.files.end()) used.push_back(&file);
@@ -63,9 +70,10 @@ LAYERBENCH_INLINE model::graph graph_of(const result::configuration_name& config
   return path ? path->string() : configuration.model;
 }
 
-LAYERBENCH_INLINE std::shared_ptr<const compute_step> compute_step_of(const prediction& p,
-                                                                      const group& its_files,
-                                                                      const options& chosen) {
+/// The compute step of a predicted step.
+[[nodiscard]] inline std::shared_ptr<const compute_step> compute_step_of(const prediction& p,
+                                                                         const group& its_files,
+                                                                         const options& chosen) {
   const model::training how = its_files.empty() ? model::training{} : training_of(its_files);
   return std::make_shared<const compute_step>(analysis::compute_step_of(
       p, graph_of(p.configuration, its_files, chosen), how, chosen.overhead_per_layer));
@@ -78,9 +86,12 @@ LAYERBENCH_INLINE std::shared_ptr<const compute_step> compute_step_of(const pred
   return configuration == b.configuration && a.threads == b.threads && a.files == b.files;
 }
 
-LAYERBENCH_INLINE const prediction& part_of(const prediction& all, std::int64_t n,
-                                            std::span<const prediction> known,
-                                            const std::string& model) {
+/// The prediction for one of n equal parts of the batch. Throws usage_error if the batch cannot be
+/// divided, and error, which says how to measure it with `model` as --model takes it, if that case
+/// was not measured.
+[[nodiscard]] inline const prediction& part_of(const prediction& all, std::int64_t n,
+                                               std::span<const prediction> known,
+                                               const std::string& model) {
   if (all.configuration.batch % n != 0) {
     throw usage_error(fmt::format("strong scaling: {} images cannot be divided among {} devices",
                                   all.configuration.batch, n));

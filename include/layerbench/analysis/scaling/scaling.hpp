@@ -2,25 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <layerbench/analysis/predict/configurations.hpp>
+#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/scaling/compute_step.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
-#include <layerbench/model/find.hpp>
-#include <layerbench/model/shape_file.hpp>
+#include <layerbench/analysis/scaling/network.hpp>
+#include <layerbench/model/graph.hpp>
+#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
 
 /// Prediction of training on several devices from the timings of one.
@@ -47,24 +43,9 @@ struct data_parallel {
 
 namespace detail {
 
-/// The files whose rows a prediction uses.
-[[nodiscard]] group files_of(const prediction& p, std::span<const result::results> files);
-
 /// The model of a case: from a shape file given by its path, else by its name.
 [[nodiscard]] model::graph graph_of(const result::configuration_name& configuration,
                                     const group& its_files, const options& chosen);
-
-/// The compute step of a predicted step.
-[[nodiscard]] std::shared_ptr<const compute_step> compute_step_of(const prediction& p,
-                                                                  const group& its_files,
-                                                                  const options& chosen);
-
-/// The prediction for one of n equal parts of the batch. Throws usage_error if the batch cannot be
-/// divided, and error, which says how to measure it with `model` as --model takes it, if that case
-/// was not measured.
-[[nodiscard]] const prediction& part_of(const prediction& all, std::int64_t n,
-                                        std::span<const prediction> known,
-                                        const std::string& model);
 
 }  // namespace detail
 

@@ -24,7 +24,8 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-LAYERBENCH_INLINE std::string machine_of(const prediction& p) {
+/// The conditions of a case, without those of the cell.
+[[nodiscard]] inline std::string machine_of(const prediction& p) {
   std::string text = p.configuration.backend;
   if (p.threads > 0) text += fmt::format(", {} thread{}", p.threads, p.threads == 1 ? "" : "s");
   for (const auto& [name, value] : p.configuration.parameters) {

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/result/measurement.hpp>
 
@@ -33,13 +32,6 @@ struct study_row {
   std::vector<own_figure> own;  ///< of each machine at most one
   std::string reason;           ///< why there is none; empty if there is
 };
-
-namespace detail {
-
-/// The conditions of a case, without those of the cell.
-[[nodiscard]] std::string machine_of(const prediction& p);
-
-}  // namespace detail
 
 /// The chosen cells of a study with the figures that result files give them, by predict(). Throws
 /// what that throws.

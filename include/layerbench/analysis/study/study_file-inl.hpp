@@ -43,8 +43,9 @@ LAYERBENCH_INLINE std::filesystem::path find_study(const std::string& name_or_pa
 
 namespace detail {
 
-LAYERBENCH_INLINE std::string one_of(const json::cursor& at,
-                                     const std::vector<std::string_view>& known) {
+/// A text that must be one of `known`.
+[[nodiscard]] inline std::string one_of(const json::cursor& at,
+                                        const std::vector<std::string_view>& known) {
   return std::string(known[at.index_in(known)]);
 }
 

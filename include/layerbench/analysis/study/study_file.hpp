@@ -6,11 +6,9 @@
 #include <filesystem>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include <layerbench/model/step.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// Study files (docs/formats.md): published measurements, and which cases they are of.
 namespace layerbench::analysis {
@@ -56,14 +54,6 @@ struct study {
 /// `shapes`. Throws nothing_matched for an unknown name, listing what exists.
 [[nodiscard]] std::filesystem::path find_study(const std::string& name_or_path,
                                                const std::filesystem::path& shapes);
-
-namespace detail {
-
-/// A text that must be one of `known`.
-[[nodiscard]] std::string one_of(const json::cursor& at,
-                                 const std::vector<std::string_view>& known);
-
-}  // namespace detail
 
 /// Reads a study by its name in `shapes` or the path of its file; models are those of `shapes`.
 /// Throws bad_input with file and pointer for an invalid file, nothing_matched for an unknown name.

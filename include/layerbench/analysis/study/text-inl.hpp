@@ -125,9 +125,10 @@ LAYERBENCH_INLINE std::string step_columns::common(std::span<const study_row> ro
   return value;
 }
 
-LAYERBENCH_INLINE table wide_table(const study& of, std::span<const study_row> rows,
-                                   const std::vector<std::size_t>& columns,
-                                   const std::vector<std::string>& machines) {
+/// Cells of whole steps: a row for each cell, a column for each system, the last for this machine.
+[[nodiscard]] inline table wide_table(const study& of, std::span<const study_row> rows,
+                                      const std::vector<std::size_t>& columns,
+                                      const std::vector<std::string>& machines) {
   const step_columns described(rows);
   table t{described.titles(), {}};
   for (const std::size_t i : columns) t.columns.push_back({of.columns[i], align::right});

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <vector>
@@ -35,11 +34,6 @@ class step_columns {
   std::string phase_;
   std::string dtype_;
 };
-
-/// Cells of whole steps: a row for each cell, a column for each system, the last for this machine.
-[[nodiscard]] table wide_table(const study& of, std::span<const study_row> rows,
-                               const std::vector<std::size_t>& columns,
-                               const std::vector<std::string>& machines);
 
 }  // namespace detail
 
