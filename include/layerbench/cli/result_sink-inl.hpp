@@ -17,7 +17,6 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
-#include <errno.h>
 #include <fmt/format.h>
 
 #include <layerbench/analysis/predict/configurations.hpp>
