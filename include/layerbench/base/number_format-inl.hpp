@@ -15,6 +15,20 @@
 
 namespace layerbench::format {
 
+namespace detail {
+
+[[nodiscard]] inline double magnitude(double value) {
+  return value > 0 ? std::floor(std::log10(value)) : 0;
+}
+
+/// `share` in percent, as exactly as a ratio of figures with that many digits is known.
+[[nodiscard]] inline double coarse_percent(double share, int digits) {
+  const double unit = std::pow(10.0, 3 - digits);
+  return unit * std::round(100 * share / unit) + 0.0;  // + 0.0: no -0
+}
+
+}  // namespace detail
+
 LAYERBENCH_INLINE std::string exact(std::optional<double> value) {
   return value ? fmt::format("{}", *value) : "";
 }
@@ -26,26 +40,22 @@ LAYERBENCH_INLINE int known_digits(double value, double low, double high) {
       std::clamp(1 - std::floor(std::log10(relative)), 1.0 * least_digits, 1.0 * most_digits));
 }
 
-LAYERBENCH_INLINE double magnitude(double value) {
-  return value > 0 ? std::floor(std::log10(value)) : 0;
-}
-
 LAYERBENCH_INLINE double rounded(double value, int digits) {
   if (digits >= most_digits) return value;
-  const double unit = std::pow(10.0, magnitude(value) - digits + 1);
+  const double unit = std::pow(10.0, detail::magnitude(value) - digits + 1);
   return std::round(value / unit) * unit;
 }
 
 LAYERBENCH_INLINE std::string significant(double value, int digits) {
   value = rounded(value, digits);
   return fmt::format("{:.{}f}", value,
-                     std::clamp(digits - 1 - static_cast<int>(magnitude(value)), 0, 9));
+                     std::clamp(digits - 1 - static_cast<int>(detail::magnitude(value)), 0, 9));
 }
 
 LAYERBENCH_INLINE std::string four_digits(double value) { return significant(value, most_digits); }
 
 LAYERBENCH_INLINE std::string figure(double value, int digits) {
-  return (digits < most_digits ? "~" : "") + significant(value, digits);
+  return std::string(mark(digits)) + significant(value, digits);
 }
 
 LAYERBENCH_INLINE std::string rate(std::optional<double> images_per_second, int digits) {
@@ -67,21 +77,21 @@ LAYERBENCH_INLINE std::string between(const stats::interval& of, int digits) {
                      significant(of.high * 1e3, digits));
 }
 
-LAYERBENCH_INLINE double coarse_percent(double share, int digits) {
-  const double unit = std::pow(10.0, 3 - digits);
-  return unit * std::round(100 * share / unit) + 0.0;  // + 0.0: no -0
-}
-
 LAYERBENCH_INLINE std::string percent(double share, int digits) {
-  return digits < most_digits ? fmt::format("~{:.0f} %", coarse_percent(share, digits))
+  return digits < most_digits ? fmt::format("~{:.0f} %", detail::coarse_percent(share, digits))
                               : fmt::format("{:.1f} %", 100 * share);
 }
 
 LAYERBENCH_INLINE std::string signed_percent(std::optional<double> share, int digits) {
   if (!share) return "";
-  if (*share >= 10) return fmt::format("{}{:.0f}x", digits < most_digits ? "~" : "", *share + 1);
-  return digits < most_digits ? fmt::format("~{:+.0f} %", coarse_percent(*share, digits))
+  if (*share >= 10) return fmt::format("{}{:.0f}x", mark(digits), *share + 1);
+  return digits < most_digits ? fmt::format("~{:+.0f} %", detail::coarse_percent(*share, digits))
                               : fmt::format("{:+.1f} %", *share * 100);
+}
+
+LAYERBENCH_INLINE std::string change(double from, int from_digits, double to, int to_digits) {
+  return signed_percent(rounded(to, to_digits) / rounded(from, from_digits) - 1,
+                        std::min(from_digits, to_digits));
 }
 
 LAYERBENCH_INLINE std::string coverage(double coverage) {

@@ -24,8 +24,6 @@ inline constexpr int least_digits = 2;
 /// half of the interval, or a tenth of it. `least_digits` without an interval.
 [[nodiscard]] int known_digits(double value, double low, double high);
 
-[[nodiscard]] double magnitude(double value);
-
 /// The value that a figure with that many digits shows. What follows from the figure is computed
 /// from this value, so that texts do not contradict themselves.
 [[nodiscard]] double rounded(double value, int digits);
@@ -37,10 +35,13 @@ inline constexpr int least_digits = 2;
 /// Four significant digits, never in exponential notation.
 [[nodiscard]] std::string four_digits(double value);
 
+/// What stands before a figure with that many digits: "~" if it was rounded.
+[[nodiscard]] inline std::string_view mark(int digits) { return digits < most_digits ? "~" : ""; }
+inline constexpr std::string_view mark_legend = "~: rounded, as most timings were disturbed\n";
+
 /// A figure with that many digits: "~17" if it was rounded, since most of its timings were
 /// disturbed. What follows from such a figure has as few digits, and the mark.
 [[nodiscard]] std::string figure(double value, int digits);
-inline constexpr std::string_view mark_legend = "~: rounded, as most timings were disturbed\n";
 
 [[nodiscard]] std::string rate(std::optional<double> images_per_second, int digits = most_digits);
 
@@ -52,14 +53,15 @@ inline constexpr std::string_view mark_legend = "~: rounded, as most timings wer
 /// The same in a sentence.
 [[nodiscard]] std::string between(const stats::interval& of, int digits);
 
-/// `share` in percent, as exactly as a ratio of figures with that many digits is known.
-[[nodiscard]] double coarse_percent(double share, int digits);
-
 /// A share of a whole: "62.1 %", or "~60 %" of figures with two digits.
 [[nodiscard]] std::string percent(double share, int digits = most_digits);
 
 /// A difference relative to a whole: "+2.1 %", and from 1000 % on the ratio, "12x".
 [[nodiscard]] std::string signed_percent(std::optional<double> share, int digits = most_digits);
+
+/// How a time differs from another one, which has `from_digits`: of the rounded times, as exactly
+/// as both are known.
+[[nodiscard]] std::string change(double from, int from_digits, double to, int to_digits);
 
 /// A coverage in percent, rounded down so that incomplete coverage never reads as 100 %.
 [[nodiscard]] std::string coverage(double coverage);

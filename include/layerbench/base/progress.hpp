@@ -38,7 +38,7 @@ class progress {
   /// Says something that stays.
   void say(std::string_view what);
 
-  /// Says that the run ends in so many seconds, whatever is left then.
+  /// Says in how many seconds the run ends, whatever is left then.
   void end_in(double seconds) { end_ = now_() + seconds; }
 
   /// Removes the line so that other output can follow.

@@ -115,10 +115,8 @@ namespace detail {
   if (field == "cpu_scaling_enabled" || field == "aslr_enabled") return "true or false";
   constexpr std::string_view texts =
       " layerbench_version layerbench_commit layerbench_program dry_run command shape_files "
-      "load_at_start "
-      "machine_check "
-      "topology places numa "
-      "workspace_limit clocks speed turns plans interrupted stopped device kernel l1d_bytes "
+      "load_at_start machine_check topology places numa workspace_limit clocks speed turns plans "
+      "interrupted stopped device kernel l1d_bytes "
       "l2_bytes l3_bytes threads clock seed optimizer in_place registered gpu date host_name "
       "executable manifest candidates nvidia_driver_version engine_environment ";
   constexpr std::array<std::string_view, 8> libraries{"onednn_", "mpi_",   "nccl_",   "gpu_",

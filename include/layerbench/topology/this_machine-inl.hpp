@@ -85,9 +85,7 @@ LAYERBENCH_INLINE const topology& this_machine() {
     if (known.is_this_system()) {
       found.memory = 1024 * field_of("/proc/meminfo", "MemTotal").value_or(0);
     }
-    std::int64_t installed = 0;
-    for (const memory_node& node : found.nodes) installed += node.bytes;
-    installed = std::max(installed, found.memory);
+    const std::int64_t installed = std::max(memory_of_nodes(found), found.memory);
     const auto limit = memory_limit_bytes();
     constexpr std::int64_t none = std::int64_t{1} << 60;  // version 1 has a number for no limit
     if (limit && *limit < (installed > 0 ? installed : none)) found.memory_limit = limit;

@@ -76,11 +76,15 @@ LAYERBENCH_INLINE std::vector<const memory_node*> innermost_nodes(const topology
   return found;
 }
 
-LAYERBENCH_INLINE bool knows_node_sizes(const topology& of) {
-  constexpr double tolerance = 0.9;  // firmware and kernel keep a part
+LAYERBENCH_INLINE std::int64_t memory_of_nodes(const topology& of) {
   std::int64_t sum = 0;
   for (const memory_node& node : of.nodes) sum += node.bytes;
-  return static_cast<double>(sum) >= tolerance * static_cast<double>(of.memory);
+  return sum;
+}
+
+LAYERBENCH_INLINE bool knows_node_sizes(const topology& of) {
+  constexpr double tolerance = 0.9;  // firmware and kernel keep a part
+  return static_cast<double>(memory_of_nodes(of)) >= tolerance * static_cast<double>(of.memory);
 }
 
 LAYERBENCH_INLINE std::size_t cores_of(const topology& of, const processor_list& processors) {

@@ -66,6 +66,9 @@ struct topology {
 /// memory behind CXL.
 [[nodiscard]] std::vector<const memory_node*> innermost_nodes(const topology& of);
 
+/// Bytes of memory that the nodes have together.
+[[nodiscard]] std::int64_t memory_of_nodes(const topology& of);
+
 /// Whether the nodes have the memory of the system. Those of a virtual machine may lack what was
 /// plugged in since it started.
 [[nodiscard]] bool knows_node_sizes(const topology& of);

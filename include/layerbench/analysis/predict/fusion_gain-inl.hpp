@@ -126,17 +126,14 @@ LAYERBENCH_INLINE std::string text(std::span<const fusion_gain> gains) {
       t.rows.push_back({fmt::format("{} more", left_out)});
       t.rows.back().resize(t.columns.size());
     }
-    const auto shown = [](const prediction& p) {
-      return format::rounded(p.step->seconds, p.digits());
+    const auto milliseconds = [](const prediction& p) {
+      return fmt::format("{}{:.4g}", format::mark(p.digits()),
+                         1e3 * format::rounded(p.step->seconds, p.digits()));
     };
-    const auto milliseconds = [&](const prediction& p) {
-      return fmt::format("{}{:.4g}", p.digits() < format::most_digits ? "~" : "", 1e3 * shown(p));
-    };
-    all +=
-        fmt::format("\n{}\n  without the fusion plan: {} ms per step; with it: {} ms ({})\n",
-                    headline(*gain.fused), milliseconds(*gain.apart), milliseconds(*gain.fused),
-                    format::signed_percent(shown(*gain.fused) / shown(*gain.apart) - 1,
-                                           std::min(gain.apart->digits(), gain.fused->digits())));
+    all += fmt::format("\n{}\n  without the fusion plan: {} ms per step; with it: {} ms ({})\n",
+                       headline(*gain.fused), milliseconds(*gain.apart), milliseconds(*gain.fused),
+                       format::change(gain.apart->step->seconds, gain.apart->digits(),
+                                      gain.fused->step->seconds, gain.fused->digits()));
     if (!gain.calls.empty()) all += '\n' + text(t);  // a plan may join no layers
   }
   return all;

@@ -59,6 +59,12 @@ struct protocol_error {
   static constexpr double relative = 0.025;
 };
 
+/// Whether nothing is known of the error of a sum: it has few rounds, and most timings of it were
+/// disturbed. A disturbance may be much larger than the usual error of such sums.
+[[nodiscard]] inline bool has_unknown_error(double disturbed, std::size_t rounds) {
+  return disturbed > result::mostly_disturbed && rounds < stats::min_sample_size;
+}
+
 /// Time of one step in seconds.
 struct step_time {
   double layers;    ///< sum over the layers

@@ -280,8 +280,7 @@ LAYERBENCH_INLINE prediction predict_configuration(const planned_configuration& 
   result.coverage = detail::coverage(planned, used.step);
   result.disturbed = detail::disturbed_share(used.step);
   step_time time = detail::add_up(detail::sum(used.step), detail::terms(used.step), result.rounds);
-  if (result.mostly_disturbed() && result.rounds < stats::min_sample_size) {
-    // A disturbance may be much larger than the usual error of such sums.
+  if (has_unknown_error(result.disturbed, result.rounds)) {
     time.sampling_low = time.sampling_high = time.seconds;
     time.kind = interval_method::none;
   } else if (as_in_model) {

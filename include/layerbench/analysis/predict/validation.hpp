@@ -75,12 +75,8 @@ struct validated {
   [[nodiscard]] int digits() const { return std::min(predicted.digits(), measured.digits()); }
   /// The error of a predicted time as texts show it: of the rounded times.
   [[nodiscard]] std::string error_text(std::optional<double> seconds) const {
-    if (seconds) {
-      *seconds = format::rounded(*seconds, predicted.digits()) /
-                     format::rounded(measured.seconds, measured.digits()) -
-                 1;
-    }
-    return format::signed_percent(seconds, digits());
+    if (!seconds) return "";
+    return format::change(measured.seconds, measured.digits(), *seconds, predicted.digits());
   }
   /// Whether the predicted interval contains the measured time. Nothing if there is none, or if it
   /// is so wide that most times would be inside.

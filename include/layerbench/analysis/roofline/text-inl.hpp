@@ -68,11 +68,9 @@ namespace detail {
 [[nodiscard]] inline std::string what_if_text(const prediction& p) {
   std::vector<std::string> entries;
   for (const auto& [change, seconds] : what_ifs(p)) {
-    entries.push_back(fmt::format(
-        "{}: {} ms per step ({})", change, format::milliseconds(seconds, p.digits()),
-        format::signed_percent(
-            format::rounded(seconds, p.digits()) / format::rounded(p.step->seconds, p.digits()) - 1,
-            p.digits())));
+    entries.push_back(
+        fmt::format("{}: {} ms per step ({})", change, format::milliseconds(seconds, p.digits()),
+                    format::change(p.step->seconds, p.digits(), seconds, p.digits())));
   }
   return entries.empty() ? "" : fmt::format("  what if: {}\n", fmt::join(entries, "; "));
 }
