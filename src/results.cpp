@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <layerbench/op/builtin-inl.hpp>
+#include <layerbench/result/field_dimensions-inl.hpp>
 #include <layerbench/result/google_json_reader-inl.hpp>
 #include <layerbench/result/lenient_json-inl.hpp>
 #include <layerbench/result/manifest-inl.hpp>

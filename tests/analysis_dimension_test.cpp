@@ -9,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/compare/dimension.hpp>
+#include <layerbench/base/description.hpp>
 
 #include "support/mentions.hpp"
 
@@ -24,11 +25,12 @@ using ::testing::Not;
 
 using fields = std::map<std::string, std::string, std::less<>>;
 
-const fields device{{"device", "x"},         {"kernel", "6.1"},       {"threads", "2"},
-                    {"l2_bytes", "1"},       {"onednn_isa", "a"},     {"onednn_hash", "1"},
-                    {"onednn_version", "3"}, {"OMP_PLACES", "cores"}, {"date", "today"},
-                    {"host_name", "one"},    {"load_at_start", "0"},  {"driver", "550"},
-                    {"in_place", "none"},    {"clock", "wall clock"}, {"gpu_clock_mhz", "9"}};
+const fields device{
+    {"device", "x"},         {"kernel", "6.1"},       {"threads", "2"},
+    {"l2_bytes", "1"},       {"onednn_isa", "a"},     {"onednn_hash", "1"},
+    {"onednn_version", "3"}, {"OMP_PLACES", "cores"}, {"date", "today"},
+    {"host_name", "one"},    {"load_at_start", "0"},  {"cuda_driver_version", "12.8"},
+    {"in_place", "none"},    {"clock", "wall clock"}, {"gpu_max_sm_mhz", "9"}};
 
 result::results file_of(const std::string& name, const fields& changes) {
   result::results result;
@@ -72,20 +74,21 @@ TEST(Across, FollowsFromTheFieldsThatDiffer) {
   EXPECT_EQ(inferred({{"layerbench_version", "0.2.0"}}), compared_dimension::version)
       << "a context without it differs in it";
   EXPECT_EQ(inferred({{"kernel", "6.2"}}), compared_dimension::driver);
-  EXPECT_EQ(inferred({{"driver", "560"}, {"kernel", "6.2"}}), compared_dimension::driver);
+  EXPECT_EQ(inferred({{"cuda_driver_version", "13.0"}, {"kernel", "6.2"}}),
+            compared_dimension::driver);
   EXPECT_EQ(inferred({{"threads", "4"}}), compared_dimension::settings);
   EXPECT_EQ(inferred({{"OMP_PLACES", "threads"}, {"in_place", "add"}}),
             compared_dimension::settings);
   EXPECT_EQ(inferred({{"DNNL_MAX_CPU_ISA", "AVX2"}, {"onednn_isa", "b"}}),
             compared_dimension::settings);
   EXPECT_EQ(inferred({{"onednn_isa", "b"}}), compared_dimension::device);
-  EXPECT_EQ(inferred({{"gpu", "b"}, {"gpu_l2_bytes", "2"}, {"driver", "560"}}),
+  EXPECT_EQ(inferred({{"gpu", "b"}, {"gpu_l2_bytes", "2"}, {"cuda_driver_version", "13.0"}}),
             compared_dimension::device);
   EXPECT_EQ(inferred({{"device", "y"},
                       {"l2_bytes", "2"},
                       {"kernel", "6.2"},
-                      {"driver", "560"},
-                      {"gpu_clock_mhz", "8"},
+                      {"cuda_driver_version", "13.0"},
+                      {"gpu_max_sm_mhz", "8"},
                       {"threads", "4"},
                       {"onednn_isa", "b"}}),
             compared_dimension::device);
@@ -149,6 +152,45 @@ TEST(Across, CountsWhatIsSetAsSettings) {
       << "another GPU has another limit";
   expect_refused({{"gpu", "b"}, {"clocks", "lock"}}, compared_dimension::device,
                  mentions("clocks"));
+}
+
+/// Another version of layerbench may time by another clock, on the same device.
+TEST(Across, CountsHowCallsAreTimedAsTheVersions) {
+  for (const std::string clock : {"clock", "cuda_clock", "mpi_clock"}) {
+    EXPECT_EQ(between({{clock, "another"}, {"layerbench_version", "0.2.0"}}).dimension,
+              compared_dimension::version)
+        << clock;
+    expect_refused({{clock, "another"}}, compared_dimension::device, mentions(clock));
+  }
+  EXPECT_THAT(between({{"gpu_peaks", "of more data types"}}).fields, IsEmpty())
+      << "layerbench computes them from what the GPU tells";
+}
+
+TEST(Across, FollowsWhatAFileSaysOfItsFields) {
+  const auto file = [](const std::string& value, field_dimension of) {
+    result::results result = file_of(value + ".json", {{"npu_library", value}});
+    result.dimensions["npu_library"] = of;
+    return result;
+  };
+  const auto compared = [&](field_dimension of) {
+    const result::results old = file("1", of);
+    const result::results now = file("2", of);
+    return difference_between({&old}, {&now}, {}, false).dimension;
+  };
+  EXPECT_EQ(compared(field_dimension::version), compared_dimension::version);
+  EXPECT_EQ(compared(field_dimension::device), compared_dimension::device);
+  EXPECT_EQ(compared(field_dimension::instruction_set), compared_dimension::device);
+  EXPECT_EQ(compared(field_dimension::driver), compared_dimension::driver);
+  EXPECT_EQ(compared(field_dimension::setting), compared_dimension::settings);
+  EXPECT_EQ(compared(field_dimension::device_setting), compared_dimension::settings);
+  EXPECT_FALSE(compared(field_dimension::condition));
+  // The older of two programs did not say it.
+  const result::results old = file_of("old.json", {{"npu_library", "1"}});
+  const result::results now = file("2", field_dimension::version);
+  EXPECT_EQ(difference_between({&old}, {&now}, {}, false).dimension, compared_dimension::version);
+  EXPECT_EQ(difference_between({&now}, {&old}, {}, false).dimension, compared_dimension::version);
+  EXPECT_EQ(between({{"somebodys_version", "2"}}).dimension, compared_dimension::version);
+  EXPECT_EQ(between({{"somebodys", "2"}}).dimension, compared_dimension::settings);
 }
 
 TEST(Across, NamesBothValuesOfWhatIsRefused) {

@@ -102,12 +102,16 @@ TEST(Gpu, TellsWhatItsManagementLibraryKnows) {
                                                 Pair("throttled", 1), Pair("throttle_reasons", 4),
                                                 Pair("power_capped", ::testing::DoubleEq(2.5))))
         << "all but the temperature, which this one does not have";
+    using enum field_dimension;
     description facts;
     known.describe(facts);
     EXPECT_THAT(facts, ::testing::UnorderedElementsAre(
-                           Pair("gpu_power_limit_w", "700"), Pair("gpu_max_sm_mhz", "1980"),
-                           Pair("gpu_max_mem_mhz", "2619"), Pair("gpu_mig_mode", "0"),
-                           Pair("gpu_uuid", "GPU-0123"), Pair("nvidia_driver_version", "580.1")))
+                           Pair("gpu_power_limit_w", fact{"700", device_setting}),
+                           Pair("gpu_max_sm_mhz", fact{"1980", driver}),
+                           Pair("gpu_max_mem_mhz", fact{"2619", driver}),
+                           Pair("gpu_mig_mode", fact{"0", device_setting}),
+                           Pair("gpu_uuid", fact{"GPU-0123", condition}),
+                           Pair("nvidia_driver_version", fact{"580.1", driver})))
         << "all but the persistence mode";
   }
   EXPECT_EQ(users(), before);
@@ -166,7 +170,7 @@ TEST(Gpu, ThatIsASliceSaysNothingOfTheOthers) {
   EXPECT_TRUE(divided.is_divided());
   description facts;
   divided.describe(facts);
-  EXPECT_EQ(facts["gpu_mig_mode"], "1");
+  EXPECT_EQ(facts["gpu_mig_mode"].value, "1");
   EXPECT_FALSE(facts.contains("gpu_uuid"));
   const auto counters = divided.read();
   EXPECT_FALSE(counters.contains("power_w") || counters.contains("energy_j"));

@@ -403,8 +403,8 @@ TEST_P(Gpus, RefuseAnotherNumberOfRanksAndOtherTypes) {
 TEST_P(Gpus, AreDescribed) {
   description facts;
   nccl::backend::describe(facts);
-  EXPECT_EQ(facts["nccl_version"], "2.28.9");
-  EXPECT_EQ(facts["nccl_ranks"], std::to_string(GetParam()));
+  EXPECT_EQ(facts["nccl_version"].value, "2.28.9");
+  EXPECT_EQ(facts["nccl_ranks"].value, std::to_string(GetParam()));
 }
 
 /// The all-reducer of a rank that computes on the only GPU, and an array of it.

@@ -14,6 +14,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/roofline/peaks.hpp>
+#include <layerbench/result/field_dimensions.hpp>
 
 #include "support/bench.hpp"
 
@@ -356,7 +357,14 @@ TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
   const testing::outcome done = bench("bench_model", arguments);
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_THAT(done.err, HasSubstr("1 of 1 timings were taken at the power cap"));
-  const auto context = result::read(directory_.results).context;
+  const result::results file = result::read(directory_.results);
+  for (const auto& [field, dimension] : file.dimensions) {
+    const auto known = result::known_dimensions().find(field);
+    if (known != result::known_dimensions().end()) {
+      EXPECT_EQ(dimension, known->second) << field << " of older files is compared otherwise";
+    }
+  }
+  const auto& context = file.context;
   for (const auto& [field, value] :
        std::map<std::string, std::string>{{"gpu_power_limit_w", "700"},
                                           {"gpu_max_sm_mhz", "1980"},

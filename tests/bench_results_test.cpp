@@ -7,8 +7,10 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/base/description.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/version.hpp>
+#include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/result/read_results.hpp>
 
 #include "support/bench.hpp"
@@ -142,6 +144,27 @@ TEST(Results, SayWhereTheyComeFrom) {
   for (const char* name : {"device", "threads", "clock", "l1d_bytes", "l2_bytes", "l3_bytes",
                            "kernel", "OMP_PROC_BIND", "date", "host_name"}) {
     EXPECT_NE(result.context[name], "") << name;
+  }
+}
+
+TEST(Results, SayWhatTheirFieldsBelongTo) {
+  const testing::tiny_directory directory;
+  const result::results result = directory.measure({"--benchmark_context=by=a"});
+  using enum field_dimension;
+  const auto all = result.dimensions;
+  EXPECT_EQ(all.at("layerbench_version"), version);
+  EXPECT_EQ(all.at("topology"), device);
+  EXPECT_EQ(all.at("kernel"), driver);
+  EXPECT_EQ(all.at("seed"), setting);
+  EXPECT_EQ(all.at("threads"), device_setting);
+  EXPECT_EQ(all.at("command"), condition);
+  EXPECT_FALSE(all.contains("by")) << "nobody knows";
+  EXPECT_FALSE(result.context.contains("field_dimensions")) << "no condition of the run";
+  for (const auto& [field, dimension] : all) {
+    const auto known = result::known_dimensions().find(field);
+    if (known != result::known_dimensions().end()) {
+      EXPECT_EQ(dimension, known->second) << field << " of older files is compared otherwise";
+    }
   }
 }
 

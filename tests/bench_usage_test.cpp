@@ -57,6 +57,7 @@ TEST_F(Refusal, OfWrongOptionsNamesThem) {
       {"--benchmark_context", "seed=2"},
       {"--benchmark_context", "manifest={}"},
       {"--benchmark_context", "date=today"},
+      {"--benchmark_context", "gpu=another"},
       {"--threads", "0"},
       {"--threads", "two"},
       {"--batch", "0"},

@@ -6,7 +6,9 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/base/description.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/plan_candidates.hpp>
 
@@ -414,6 +416,34 @@ TEST(Device, IsTheProcessorAndTheGpuWhereThereIsOne) {
   EXPECT_EQ(file.device(), "x");
   file.context["gpu"] = "y";
   EXPECT_EQ(file.device(), "x, y");
+}
+
+TEST(Dimensions, AreReadAsTheyWereWritten) {
+  field_dimensions all{{"a_version", field_dimension::version},
+                       {"b", field_dimension::condition},
+                       {"c", field_dimension::condition}};
+  const results read = parse(with_context("field_dimensions", write_dimensions(all)), "r.json");
+  EXPECT_EQ(read.dimensions, all);
+  EXPECT_FALSE(read.context.contains("field_dimensions")) << "no condition of the run";
+  EXPECT_THAT(parse(with_context("field_dimensions", ""), "r.json").dimensions, IsEmpty());
+  field_dimensions hostile = all;
+  hostile["a variable; of a shell: b"] = field_dimension::setting;
+  EXPECT_EQ(read_dimensions(write_dimensions(hostile), "r.json"), all)
+      << "other settings need no dimension";
+}
+
+TEST(Dimensions, ThatNobodyKnowsAreRefusedWithTheirPlace) {
+  for (const std::string text : {"version", "version:a", "colour: a", "version: a;", "; "}) {
+    EXPECT_THAT([&] { static_cast<void>(parse(with_context("field_dimensions", text), "r.json")); },
+                ::testing::ThrowsMessage<bad_input>(
+                    AllOf(HasSubstr("r.json"), HasSubstr("/context/field_dimensions"))))
+        << text;
+  }
+  results conditions = parse(with_context("field_dimensions", "condition: state"), "r.json");
+  results other = conditions;
+  conditions.context["state"] = "warm";
+  other.context["state"] = "hot";
+  EXPECT_THAT(differing_context(conditions, other), IsEmpty());
 }
 
 TEST(DifferingContext, IgnoresWhatVariesFromRunToRun) {

@@ -15,8 +15,11 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/activation.hpp>
+#include <layerbench/base/description.hpp>
 #include <layerbench/op/activation.hpp>
+#include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/session/autotuner.hpp>
+#include <layerbench/session/backends.hpp>
 #include <layerbench/session/plan_search.hpp>
 #include <layerbench/shape/json.hpp>
 
@@ -41,6 +44,13 @@ struct toy : layerbench::reference::backend {
     const double clock = clocks.front();
     if (clocks.size() > 1) clocks.pop_front();
     return {{"sm_mhz", clock}};
+  }
+  /// One field of each dimension.
+  static void describe(layerbench::description& facts) {
+    for (std::size_t i = 0; i < layerbench::enum_names<layerbench::field_dimension>.size(); ++i) {
+      const auto dimension = static_cast<layerbench::field_dimension>(i);
+      facts[std::string(layerbench::name(dimension))] = {"1", dimension};
+    }
   }
   static inline std::optional<std::string> lost;  ///< with what all calls fail
   [[nodiscard]] static std::optional<std::string> lasting_error() { return lost; }
@@ -297,7 +307,7 @@ class ReplayedPlans : public Autotuner {
 
 TEST_F(ReplayedPlans, AreThoseOfTheFile) {
   autotuner replaying(/*measures=*/false, 1, {});
-  replaying.restore(file_, {{"toy_version", "2"}});
+  replaying.restore(file_, {{"toy_version", {"2", field_dimension::version}}});
   EXPECT_EQ(choice(replaying, 3), "slower");
   EXPECT_EQ(choice(replaying, 4), "quick");
   EXPECT_EQ(choice(replaying, 5), "") << "an op that the file does not have";
@@ -316,10 +326,17 @@ TEST_F(ReplayedPlans, AreNotUsedForOtherConditions) {
   EXPECT_EQ(replaying.choose("toy", 1, context_, relu, {.order = layout::nchw}), "");
 }
 
+TEST(Libraries, HaveTheSamePlansWhateverTheirSettingsAndDriver) {
+  const registry known = registry_of<toy>(op::list<op::activation>{});
+  std::vector<std::string> fields;
+  for (const auto& [field, fact] : detail::libraries({"toy"}, known)) fields.push_back(field);
+  EXPECT_THAT(fields, ::testing::ElementsAre("device", "instruction_set", "version"));
+}
+
 TEST_F(ReplayedPlans, OfAnotherLibraryAreRefused) {
   autotuner replaying(/*measures=*/false, 1, {});
   const auto expect_refused = [&](const std::string& field, const auto& values) {
-    EXPECT_THAT(([&] { replaying.restore(file_, {{field, "3"}}); }),
+    EXPECT_THAT(([&] { replaying.restore(file_, {{field, {"3", field_dimension::version}}}); }),
                 ::testing::ThrowsMessage<bad_input>(
                     AllOf(mentions(file_, "/context/" + field, "--plans=measured"), values)));
   };

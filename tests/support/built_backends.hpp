@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <string>
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/cache_state/device_context.hpp>
@@ -25,10 +26,9 @@ inline bool has_type(const run::backend_entry& backend, dtype type) {
   backend.describe(facts);
   const auto isa = facts.find("onednn_isa");
   if (isa == facts.end()) return true;
-  if (type == dtype::bf16) return isa->second.starts_with("avx512_core");
-  if (type == dtype::f16) {
-    return isa->second == "avx512_core_fp16" || isa->second == "avx512_core_amx";
-  }
+  const std::string& name = isa->second.value;
+  if (type == dtype::bf16) return name.starts_with("avx512_core");
+  if (type == dtype::f16) return name == "avx512_core_fp16" || name == "avx512_core_amx";
   return true;
 }
 

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/base/description.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/shape/layout.hpp>
 
@@ -42,9 +43,6 @@ struct plan_operand {
     return static_cast<std::size_t>(op::bytes(logical));
   }
 };
-
-/// Facts for the context of a result file, by field name.
-using description = std::map<std::string, std::string>;
 
 /// Where an operand lies: a pointer on CPUs, an address of device memory on GPUs.
 using address = void*;

@@ -6,7 +6,6 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
-#include <functional>
 #include <optional>
 #include <set>
 #include <string>
@@ -122,10 +121,6 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
 }
 
 inline void add_user_context(const options& o, result::results& results) {
-  static const std::set<std::string, std::less<>> reserved{
-      "aslr_enabled",    "caches",    "candidates",  "cpu_scaling_enabled", "date",
-      "executable",      "host_name", "interrupted", "json_schema_version", "library_build_type",
-      "library_version", "load_avg",  "manifest",    "mhz_per_cpu",         "num_cpus"};
   for (const std::string& pair : o.user_context) {
     const std::size_t equals = pair.find('=');
     if (equals == std::string::npos || equals == 0) {
@@ -133,7 +128,7 @@ inline void add_user_context(const options& o, result::results& results) {
     }
     const std::string name = printable(pair.substr(0, equals));
     const bool is_new = results.context.emplace(name, printable(pair.substr(equals + 1))).second;
-    if (!is_new || reserved.contains(name)) {
+    if (!is_new || result::known_dimensions().contains(name)) {
       throw usage_error("--benchmark_context: layerbench sets this key: " + pair);
     }
   }
@@ -166,10 +161,15 @@ LAYERBENCH_INLINE exit_code measure_suite(const options& o, const program& what,
   std::set<std::string> used;
   for (const benchmark_row* item : selected) used.insert(item->name().configuration.backend);
   description facts = describe_run(o, known, used);
-  facts["layerbench_program"] = what.name;
+  facts["layerbench_program"] = {std::string(what.name), field_dimension::condition};
   facts.insert(all.between_ranks.begin(), all.between_ranks.end());
-  if (all.clocks.state != "burst") facts["clocks"] = all.clocks.state;
-  for (const auto& [name, value] : facts) results.context[name] = printable(value);
+  if (all.clocks.state != "burst") {
+    facts["clocks"] = {all.clocks.state, field_dimension::setting};
+  }
+  for (const auto& [name, fact] : facts) {
+    results.context[name] = printable(fact.value);
+    results.dimensions[name] = fact.dimension;
+  }
   detail::add_user_context(o, results);
   result_sink sink(o, all, watch, selected, std::move(results),
                    /*predicts=*/after && what.whole_model());

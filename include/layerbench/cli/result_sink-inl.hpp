@@ -344,6 +344,7 @@ LAYERBENCH_INLINE context_fields result_sink::context(bool partial) const {
   context_fields fields = results_.context;
   fields["machine_check"] = machine::summary(watch_.check_results(slow_share_, core_latency_));
   fields["interrupted"] = partial ? "1" : "0";
+  fields["field_dimensions"] = result::write_dimensions(results_.dimensions);
   fields["manifest"] = result::write_manifest(results_.manifest);
   if (all_.tuner && !all_.tuner->candidates().empty()) {
     fields["candidates"] = result::write_candidates(all_.tuner->candidates());

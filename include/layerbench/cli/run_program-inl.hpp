@@ -120,12 +120,12 @@ inline void require_one_copy(const program& what, const registry& known) {
   entry.describe(facts);
   machine::check_result result{backend, machine::verdict::ok, "can run here"};
   const std::string prefix = backend + "_";
-  for (const auto& [name, value] : facts) {
+  for (const auto& [name, fact] : facts) {
     if (!name.starts_with(prefix) || name == prefix + "hash") continue;
-    result.what += fmt::format("; {} {}", name.substr(prefix.size()), value);
+    result.what += fmt::format("; {} {}", name.substr(prefix.size()), fact.value);
   }
   const auto compiled = facts.find(prefix + "compiled_version");
-  if (compiled != facts.end() && compiled->second != facts[prefix + "version"]) {
+  if (compiled != facts.end() && compiled->second.value != facts[prefix + "version"].value) {
     result.how = machine::verdict::note;
     result.remedy = "LD_LIBRARY_PATH puts another library before the one it was built with";
   }
@@ -168,7 +168,7 @@ inline std::vector<machine::check_result> probe_machine(
 }
 
 /// Notes if this rank lacks processors that it needs beside the one which starts calls: for the
-/// thread of CUDA that holds a stream, and for the one that starts overlapped all-reduces.
+/// thread of the driver that holds a stream, and for the one that starts overlapped all-reduces.
 inline void note_processors_of_gpu_rank(const options& o, const registry& known) {
   const std::size_t least = o.during.empty() ? 2 : 3;
   const std::size_t processors = binding_of(known).processors().size();

@@ -11,6 +11,7 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/result/manifest.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/result/plan_candidates.hpp>
@@ -103,6 +104,7 @@ struct engine_overhead {
 struct results {
   std::string file;
   std::map<std::string, std::string, std::less<>> context;
+  field_dimensions dimensions;  ///< of the context, as far as the file has them
   result::manifest manifest;
   plan_candidates candidates;       ///< for each work for which plans were compared or forbidden
   std::vector<measurement> rows;    ///< of primitives

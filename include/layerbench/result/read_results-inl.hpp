@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
@@ -22,8 +21,10 @@
 #include <nlohmann/json.hpp>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/description.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/input_file.hpp>
+#include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/result/google_json_reader.hpp>
 #include <layerbench/result/lenient_json.hpp>
 #include <layerbench/result/manifest_json.hpp>
@@ -109,29 +110,23 @@ namespace detail {
 
 /// The type that a field of the context must have: Google Benchmark's own ones, and texts. Empty
 /// for unknown fields.
-[[nodiscard]] inline std::string_view type_of(std::string_view field) {
+[[nodiscard]] inline std::string_view type_of(const std::string& field,
+                                              const field_dimensions& of_file) {
   if (field == "num_cpus" || field == "mhz_per_cpu") return "a number";
   if (field == "caches" || field == "load_avg") return "a list";
   if (field == "cpu_scaling_enabled" || field == "aslr_enabled") return "true or false";
-  constexpr std::string_view texts =
-      " layerbench_version layerbench_commit layerbench_program dry_run command shape_files "
-      "load_at_start machine_check topology places numa workspace_limit clocks speed turns plans "
-      "interrupted stopped device kernel l1d_bytes "
-      "l2_bytes l3_bytes threads clock seed optimizer in_place registered gpu date host_name "
-      "executable manifest candidates nvidia_driver_version engine_environment ";
-  constexpr std::array<std::string_view, 8> libraries{"onednn_", "mpi_",   "nccl_",   "gpu_",
-                                                      "cuda_",   "cudnn_", "cublas_", "OMP_"};
-  const auto begins = [&](std::string_view prefix) { return field.starts_with(prefix); };
-  return has_word(texts, field) || std::ranges::any_of(libraries, begins) ? "a text" : "";
+  if (field == "json_schema_version") return "";
+  return of_file.contains(field) || known_dimensions().contains(field) ? "a text" : "";
 }
 
 /// The context as texts. Throws bad_input for a known field of another type.
 [[nodiscard]] inline decltype(results::context) read_context(const nlohmann::json& from,
+                                                             const field_dimensions& dimensions,
                                                              const std::string& file) {
   decltype(results::context) all;
   for (const auto& member : from.items()) {
     const nlohmann::json& value = member.value();
-    const std::string_view expected = type_of(member.key());
+    const std::string_view expected = type_of(member.key(), dimensions);
     const std::string_view found = value.is_string()    ? "a text"
                                    : value.is_number()  ? "a number"
                                    : value.is_array()   ? "a list"
@@ -152,7 +147,12 @@ namespace detail {
   lenient_json buffer(from);
   std::istream text(&buffer);
   static_cast<void>(nlohmann::json::sax_parse(text, &reader));
-  result.context = read_context(reader.context(), result.file);
+  const auto dimensions = reader.context().find("field_dimensions");
+  if (dimensions != reader.context().end() && dimensions->is_string()) {
+    result.dimensions = read_dimensions(dimensions->get<std::string>(), result.file);
+  }
+  result.context = read_context(reader.context(), result.dimensions, result.file);
+  result.context.erase("field_dimensions");
   result.engine_layers = read_engine_layers(reader.engine_layers(), result.file);
   result.engine_overheads = read_engine_overheads(reader.engine_overheads(), result.file);
   const auto planned = result.context.find("manifest");
@@ -196,19 +196,6 @@ LAYERBENCH_INLINE results parse(const std::string& text, const std::string& file
 
 namespace detail {
 
-/// Whether a field of the context varies from run to run on one machine, or says which of several
-/// equal things was used.
-[[nodiscard]] inline bool varies(std::string_view field) {
-  static const std::set<std::string, std::less<>> fields{
-      "date", "executable", "load_avg", "mhz_per_cpu", "command", "shape_files", "load_at_start",
-      "machine_check", "interrupted", "stopped", "turns", "cpu_scaling_enabled",
-      "library_build_type", "layerbench_commit", "layerbench_program", "gpu_uuid",
-      "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS",
-      // Of Google Benchmark, which may be another one: 1.9 has these, 1.7 has not.
-      "aslr_enabled", "json_schema_version", "library_version"};
-  return fields.contains(field) || field.ends_with("_waiting");
-}
-
 /// What identifies a machine in the text of its topology (machine::text): packages, nodes, caches,
 /// cores and processors. Virtual machines and containers change the bytes of their memory while
 /// they run, and what was guessed depends on what a container shows.
@@ -238,13 +225,23 @@ LAYERBENCH_INLINE std::string comparable_value(std::string_view field, const std
   return value;
 }
 
+LAYERBENCH_INLINE field_dimension dimension_of(std::string_view field, const results& a,
+                                               const results& b) {
+  for (const field_dimensions* known : {&a.dimensions, &b.dimensions, &known_dimensions()}) {
+    const auto found = known->find(field);
+    if (found != known->end()) return found->second;
+  }
+  if (field.ends_with("_version")) return field_dimension::version;
+  return field.ends_with("_waiting") ? field_dimension::condition : field_dimension::setting;
+}
+
 LAYERBENCH_INLINE std::vector<std::string> differing_context(const results& a, const results& b) {
   // Files of earlier versions do not have these.
   static const std::set<std::string, std::less<>> newer{"topology", "places", "numa"};
   std::vector<std::string> names;
   const auto check = [&](const results& from, const results& to) {
     for (const auto& [name, value] : from.context) {
-      if (detail::varies(name)) continue;
+      if (dimension_of(name, a, b) == field_dimension::condition) continue;
       const auto other = to.context.find(name);
       const bool same = other == to.context.end()
                             ? newer.contains(name)

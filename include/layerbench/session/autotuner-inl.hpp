@@ -38,14 +38,13 @@ namespace layerbench::run {
 
 LAYERBENCH_INLINE void autotuner::restore(const std::string& file, const description& now) {
   const result::results before = result::read(file);
-  for (const auto& [name, value] : now) {
-    const auto then = before.context.find(name);
-    const std::string was = then == before.context.end() ? "not known" : then->second;
-    if (was == value) continue;
+  for (const auto& [name, fact] : now) {
+    const std::string was = before.context_value(name).value_or("not known");
+    if (was == fact.value) continue;
     throw bad_input(file, "/context/" + name,
                     fmt::format("its plans were chosen where it was {}, here it is {}; choose "
                                 "them again with --plans=measured",
-                                was, value));
+                                was, fact.value));
   }
   if (measures_) candidates_ = before.candidates;
   forbid(before.candidates);

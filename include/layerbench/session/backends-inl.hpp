@@ -105,11 +105,11 @@ LAYERBENCH_INLINE description libraries(const std::vector<std::string>& used,
                                         const registry& known) {
   description facts;
   for (const backend_entry& entry : entries_of(used, known)) entry.describe(facts);
-  for (const char* state :
-       {"gpu_power_limit_w", "gpu_max_sm_mhz", "gpu_max_mem_mhz", "gpu_mig_mode", "gpu_peaks",
-        "gpu_persistence_mode", "gpu_uuid", "nvidia_driver_version"}) {
-    facts.erase(state);
-  }
+  using enum field_dimension;
+  std::erase_if(facts, [](const auto& field) {
+    const field_dimension of = field.second.dimension;
+    return of != version && of != device && of != instruction_set;
+  });
   return facts;
 }
 

@@ -37,8 +37,8 @@ inline constexpr std::string_view reference_backend = "reference";
 [[nodiscard]] std::vector<backend_entry> entries_of(const std::vector<std::string>& used,
                                                     const registry& known);
 
-/// What the backends of these names say of their libraries and their device, without its state: a
-/// library has the same plans whatever that is.
+/// What the backends of these names say of their libraries and their device, without settings,
+/// driver and conditions: a library has the same plans whatever these are.
 [[nodiscard]] description libraries(const std::vector<std::string>& used, const registry& known);
 
 /// Has the backends of these names use that device. Throws usage_error where none of them has

@@ -26,45 +26,33 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-/// Fields that options, or the administrator of a GPU, set, although their names look like those of
-/// a device.
-[[nodiscard]] inline bool is_device_setting(std::string_view field) {
-  return field == "clocks" || field == "gpu_power_limit_w" || field == "gpu_persistence_mode" ||
-         field == "gpu_mig_mode";
-}
-
-/// The dimension that a field of the context belongs to.
-[[nodiscard]] inline compared_dimension dimension_of(std::string_view field) {
-  const auto has = [&](std::string_view part) { return field.find(part) != field.npos; };
-  constexpr std::array<std::string_view, 8> machine{"device", "l1d_bytes", "l2_bytes",  "l3_bytes",
-                                                    "caches", "num_cpus",  "host_name", "topology"};
+/// The dimensions in which fields may differ, by their own dimension, which is the first of them.
+/// Devices differ in driver, in the settings of GPUs and in the default thread count too, and so in
+/// the places of threads; settings can limit the instruction set.
+[[nodiscard]] inline std::array<compared_dimension, 2> compared_in(field_dimension of) {
   using enum compared_dimension;
-  if (is_device_setting(field)) return settings;
-  if (field == "kernel" || has("driver")) return driver;
-  if (has("_version") || has("_hash") || has("_schema") || has("_threading")) return version;
-  if (std::ranges::find(machine, field) != machine.end()) return device;
-  return has("_isa") || has("clock") || field.starts_with("gpu") ? device : settings;
+  switch (of) {
+    case field_dimension::version: return {version, version};
+    case field_dimension::device: return {device, device};
+    case field_dimension::instruction_set: return {device, settings};
+    case field_dimension::driver: return {driver, device};
+    case field_dimension::device_setting: return {settings, device};
+    default: return {settings, settings};
+  }
 }
 
-LAYERBENCH_INLINE bool may_differ(compared_dimension compared, std::string_view field) {
-  if (compares_equals(compared)) return field == "host_name";
-  const compared_dimension own = dimension_of(field);
-  if (own == compared) return true;
-  if (compared == compared_dimension::device) {
-    return own == compared_dimension::driver || field == "threads" || field == "places" ||
-           field == "OMP_PLACES" || (is_device_setting(field) && field != "clocks");
-  }
-  return compared == compared_dimension::settings && field.ends_with("_isa");
-}
+/// Where the fields that differ may differ.
+using differing_fields = std::vector<std::array<compared_dimension, 2>>;
 
 /// The first dimension in which all of these fields may differ and to which at least one of them
 /// belongs; nothing if there is none.
-[[nodiscard]] inline std::optional<compared_dimension> infer(
-    const std::vector<std::string>& fields) {
+[[nodiscard]] inline std::optional<compared_dimension> infer(const differing_fields& fields) {
   using enum compared_dimension;
   for (const compared_dimension dimension : {version, device, driver, settings}) {
-    const auto allowed = [&](std::string_view field) { return may_differ(dimension, field); };
-    const auto belongs = [&](std::string_view field) { return dimension_of(field) == dimension; };
+    const auto allowed = [&](const auto& in) {
+      return std::ranges::find(in, dimension) != in.end();
+    };
+    const auto belongs = [&](const auto& in) { return in.front() == dimension; };
     if (std::ranges::all_of(fields, allowed) && std::ranges::any_of(fields, belongs)) {
       return dimension;
     }
@@ -148,11 +136,15 @@ LAYERBENCH_INLINE difference difference_between(const group& old, const group& n
   difference found;
   found.fields = result::differing_context(*old.front(), *now.front());
   std::ranges::sort(found.fields);
-  found.dimension = given ? given : detail::infer(found.fields);
-  found.inferred = found.dimension && !given;
+  detail::differing_fields allowed;
   for (const std::string& field : found.fields) {
-    if (!found.dimension || !detail::may_differ(*found.dimension, field)) {
-      found.forced.push_back(field);
+    allowed.push_back(detail::compared_in(result::dimension_of(field, *old.front(), *now.front())));
+  }
+  found.dimension = given ? given : detail::infer(allowed);
+  found.inferred = found.dimension && !given;
+  for (std::size_t i = 0; i < allowed.size(); ++i) {
+    if (!found.dimension || std::ranges::find(allowed[i], *found.dimension) == allowed[i].end()) {
+      found.forced.push_back(found.fields[i]);
     }
   }
   if (!found.forced.empty() && !force) {

@@ -56,11 +56,6 @@ struct difference {
 
 namespace detail {
 
-/// Whether a field may differ in a comparison of that dimension. Devices differ in driver, in the
-/// settings of GPUs and in the default thread count too, and so in the places of threads; settings
-/// can limit the instruction set.
-[[nodiscard]] bool may_differ(compared_dimension compared, std::string_view field);
-
 /// The thread count in all row names of a side, as written there; empty if the names have none.
 /// Nothing if the names differ in it.
 [[nodiscard]] std::optional<std::string> named_threads(const group& side);

@@ -24,8 +24,10 @@ class backend : public cuda::backend {
 
   static void describe(description& facts) {
     cuda::backend::describe(facts);
-    facts["cublas_version"] = cuda::library_version_text(cublasLtGetVersion());
-    facts["cublas_compiled_version"] = cuda::library_version_text(CUBLAS_VERSION);
+    facts["cublas_version"] = {cuda::library_version_text(cublasLtGetVersion()),
+                               field_dimension::version};
+    facts["cublas_compiled_version"] = {cuda::library_version_text(CUBLAS_VERSION),
+                                        field_dimension::version};
   }
 
   [[nodiscard]] cublasLtHandle_t library() const noexcept { return handle_.get(); }

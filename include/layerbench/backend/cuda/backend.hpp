@@ -8,7 +8,10 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
+
+#include <unistd.h>
 
 #include <cuda_runtime_api.h>
 
@@ -21,8 +24,24 @@
 #include <layerbench/backend/cuda/handle.hpp>
 #include <layerbench/backend/cuda/kernels.hpp>
 #include <layerbench/backend/cuda/nvml.hpp>
+#include <layerbench/base/description.hpp>
 
 namespace layerbench::cuda {
+
+/// Adds the environment variables that change what NVIDIA's libraries do; not those that only have
+/// them write a log.
+inline void add_library_variables(description& facts) {
+  add_variables(facts, {"NVIDIA_TF32_OVERRIDE", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING"});
+  add_variables(facts, {"CUDA_VISIBLE_DEVICES"}, field_dimension::condition);  // of equal ones
+  for (char** variable = ::environ; *variable != nullptr; ++variable) {
+    const std::string_view text = *variable;
+    const std::string name(text.substr(0, text.find('=')));
+    const bool of_a_library =
+        name.starts_with("CUBLASLT_") || name.starts_with("CUDNN_") || name.starts_with("NCCL_");
+    const bool logs = name.find("_LOG") != name.npos || name.starts_with("NCCL_DEBUG");
+    if (of_a_library && !logs) add_variables(facts, {name.c_str()});
+  }
+}
 
 /// Base class of the backends on NVIDIA GPUs: the current GPU and one non-blocking stream, to which
 /// one host thread enqueues all work.
@@ -49,22 +68,25 @@ class backend {
   static int threads_used(int /*offered*/) noexcept { return 1; }
 
   static void describe(description& facts) {
+    using enum field_dimension;
     const properties gpu = properties_of(current_device());
-    facts["gpu"] = gpu.name;
-    facts["gpu_compute_capability"] =
-        fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10);
-    facts["gpu_multiprocessors"] = std::to_string(gpu.multiprocessors);
-    facts["gpu_l2_bytes"] = std::to_string(gpu.l2_bytes);
-    facts["gpu_memory_bytes"] = std::to_string(gpu.memory_bytes);
-    facts["cuda_driver_version"] = version_text(driver_version());
-    facts["cuda_version"] = version_text(runtime_version());
-    facts["cuda_clock"] = "events in the stream";
-    facts["cuda_compiled_version"] = version_text(CUDART_VERSION);
+    facts["gpu"] = {gpu.name, device};
+    facts["gpu_compute_capability"] = {
+        fmt::format("{}.{}", gpu.compute_capability / 10, gpu.compute_capability % 10), device};
+    facts["gpu_multiprocessors"] = {std::to_string(gpu.multiprocessors), device};
+    facts["gpu_l2_bytes"] = {std::to_string(gpu.l2_bytes), device};
+    facts["gpu_memory_bytes"] = {std::to_string(gpu.memory_bytes), device};
+    facts["cuda_driver_version"] = {version_text(driver_version()), driver};
+    facts["cuda_version"] = {version_text(runtime_version()), version};
+    facts["cuda_clock"] = {"events in the stream", version};
+    facts["cuda_compiled_version"] = {version_text(CUDART_VERSION), version};
     const nvml managed(bus_id_of(current_device()));
     managed.describe(facts);
     std::string peaks = text(cuda::peaks(current_device(), managed.is_divided()));
-    if (!peaks.empty()) facts["gpu_peaks"] = std::move(peaks);
-    if (managed.is_divided()) facts["gpu_uuid"] = "MIG-" + uuid_of(current_device());
+    // Computed from the GPU's properties.
+    if (!peaks.empty()) facts["gpu_peaks"] = {std::move(peaks), condition};
+    if (managed.is_divided()) facts["gpu_uuid"] = {"MIG-" + uuid_of(current_device()), condition};
+    add_library_variables(facts);
   }
 
   void activate() const { check(cudaSetDevice(device_), "cudaSetDevice"); }

@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/base/description.hpp>
 #include <layerbench/base/error.hpp>
 
 namespace layerbench::cuda {
@@ -96,26 +97,33 @@ class nvml {
 
   /// Adds what changes timings or identifies the GPU, as far as it is known, to the facts of a
   /// result file (docs/formats.md).
-  void describe(std::map<std::string, std::string>& facts) const {
+  void describe(description& facts) const {
     if (gpu_ == nullptr) return;
-    const auto add = [&](const char* fact, std::optional<unsigned> value, double unit = 1) {
-      if (value) facts[fact] = fmt::format("{:g}", unit * *value);
+    using enum field_dimension;
+    const auto add = [&](const char* field, field_dimension dimension,
+                         std::optional<unsigned> value, double unit = 1) {
+      if (value) facts[field] = {fmt::format("{:g}", unit * *value), dimension};
     };
-    const auto add_text = [&](const char* fact, auto call, auto... of) {
+    const auto add_text = [&](const char* field, field_dimension dimension, auto call, auto... of) {
       std::array<char, 96> text{};  // NVML_DEVICE_UUID_V2_BUFFER_SIZE, the longest
       constexpr unsigned size = text.size();
-      if (call != nullptr && call(of..., text.data(), size) == success) facts[fact] = text.data();
+      if (call != nullptr && call(of..., text.data(), size) == success) {
+        facts[field] = {text.data(), dimension};
+      }
     };
     constexpr int sm_clock = 1;
     constexpr int memory_clock = 2;
-    add("gpu_power_limit_w", query<unsigned>("nvmlDeviceGetEnforcedPowerLimit"), 1e-3);
-    add("gpu_max_sm_mhz", query<unsigned>("nvmlDeviceGetMaxClockInfo", sm_clock));
-    add("gpu_max_mem_mhz", query<unsigned>("nvmlDeviceGetMaxClockInfo", memory_clock));
-    add("gpu_persistence_mode", query<unsigned>("nvmlDeviceGetPersistenceMode"));
-    add("gpu_mig_mode", mig_mode_);
+    add("gpu_power_limit_w", device_setting, query<unsigned>("nvmlDeviceGetEnforcedPowerLimit"),
+        1e-3);
+    add("gpu_max_sm_mhz", driver, query<unsigned>("nvmlDeviceGetMaxClockInfo", sm_clock));
+    add("gpu_max_mem_mhz", driver, query<unsigned>("nvmlDeviceGetMaxClockInfo", memory_clock));
+    add("gpu_persistence_mode", device_setting, query<unsigned>("nvmlDeviceGetPersistenceMode"));
+    add("gpu_mig_mode", device_setting, mig_mode_);
     if (!is_divided())
-      add_text("gpu_uuid", function<int(void*, char*, unsigned)>("nvmlDeviceGetUUID"), gpu_);
-    add_text("nvidia_driver_version", function<int(char*, unsigned)>("nvmlSystemGetDriverVersion"));
+      add_text("gpu_uuid", condition, function<int(void*, char*, unsigned)>("nvmlDeviceGetUUID"),
+               gpu_);
+    add_text("nvidia_driver_version", driver,
+             function<int(char*, unsigned)>("nvmlSystemGetDriverVersion"));
   }
 
  private:

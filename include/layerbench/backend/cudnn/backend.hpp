@@ -33,8 +33,10 @@ class backend : public cublas::backend {
 
   static void describe(description& facts) {
     cublas::backend::describe(facts);
-    facts["cudnn_version"] = cuda::library_version_text(cudnnGetVersion());
-    facts["cudnn_compiled_version"] = cuda::library_version_text(CUDNN_VERSION);
+    facts["cudnn_version"] = {cuda::library_version_text(cudnnGetVersion()),
+                              field_dimension::version};
+    facts["cudnn_compiled_version"] = {cuda::library_version_text(CUDNN_VERSION),
+                                       field_dimension::version};
   }
 
   [[nodiscard]] cudnnHandle_t library() const noexcept { return handle_.get(); }

@@ -40,14 +40,15 @@ class backend : public single_threaded_host {
   }
 
   static void describe(description& facts) {
+    using enum field_dimension;
     std::array<char, MPI_MAX_LIBRARY_VERSION_STRING> text{};
     int length = 0;
     MPI_Get_library_version(text.data(), &length);
-    const std::string_view version(text.data(), static_cast<std::size_t>(length));
-    facts["mpi_version"] = version.substr(0, version.find_first_of(",\n"));
-    facts["mpi_clock"] = "wall time of the first rank";
-    facts["mpi_ranks"] = std::to_string(rank_group::all().size());
-    facts["mpi_hosts"] = std::to_string(rank_group::all().hosts());
+    const std::string_view library(text.data(), static_cast<std::size_t>(length));
+    facts["mpi_version"] = {std::string(library.substr(0, library.find_first_of(",\n"))), version};
+    facts["mpi_clock"] = {"wall time of the first rank", version};
+    facts["mpi_ranks"] = {std::to_string(rank_group::all().size()), setting};
+    facts["mpi_hosts"] = {std::to_string(rank_group::all().hosts()), setting};
   }
 };
 

@@ -147,8 +147,10 @@ struct membership {
 inline void describe_library(description& facts) {
   int version = 0;
   cuda::check(ncclGetVersion(&version), "ncclGetVersion");
-  facts["nccl_version"] = cuda::library_version_text(static_cast<std::size_t>(version));
-  facts["nccl_compiled_version"] = cuda::library_version_text(NCCL_VERSION_CODE);
+  facts["nccl_version"] = {cuda::library_version_text(static_cast<std::size_t>(version)),
+                           field_dimension::version};
+  facts["nccl_compiled_version"] = {cuda::library_version_text(NCCL_VERSION_CODE),
+                                    field_dimension::version};
 }
 
 class backend : public cuda::backend {
@@ -186,7 +188,7 @@ class backend : public cuda::backend {
   static void describe(description& facts) {
     cuda::backend::describe(facts);
     describe_library(facts);
-    facts["nccl_ranks"] = std::to_string(ranks());
+    facts["nccl_ranks"] = {std::to_string(ranks()), field_dimension::setting};
   }
 
   [[nodiscard]] buffer allocate(std::size_t bytes) const { return allocate(bytes, 0); }

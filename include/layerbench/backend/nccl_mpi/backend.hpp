@@ -47,9 +47,9 @@ class backend : public nccl::backend {
 
   static void describe(description& facts) {
     nccl::backend::describe(facts);
-    facts["nccl_ranks"] = std::to_string(ranks());
-    facts["nccl_processes"] = std::to_string(all().size());
-    facts["nccl_hosts"] = std::to_string(all().hosts());
+    facts["nccl_ranks"] = {std::to_string(ranks()), field_dimension::setting};
+    facts["nccl_processes"] = {std::to_string(all().size()), field_dimension::setting};
+    facts["nccl_hosts"] = {std::to_string(all().hosts()), field_dimension::setting};
   }
 
   explicit backend(int threads) : nccl::backend(threads, members()) {}

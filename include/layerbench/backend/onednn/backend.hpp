@@ -93,14 +93,18 @@ class backend : public host_memory {
   }
 
   static void describe(description& facts) {
-    const dnnl_version_t* version = dnnl_version();
-    facts["onednn_version"] =
-        fmt::format("{}.{}.{}", version->major, version->minor, version->patch);
-    facts["onednn_hash"] = version->hash;
-    facts["onednn_compiled_version"] =
-        fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH);
-    facts["onednn_isa"] = isa_name(dnnl_get_effective_cpu_isa());
-    facts["onednn_threading"] = "omp";
+    using enum field_dimension;
+    const dnnl_version_t* loaded = dnnl_version();
+    facts["onednn_version"] = {fmt::format("{}.{}.{}", loaded->major, loaded->minor, loaded->patch),
+                               version};
+    facts["onednn_hash"] = {loaded->hash, version};
+    facts["onednn_compiled_version"] = {
+        fmt::format("{}.{}.{}", DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, DNNL_VERSION_PATCH),
+        version};
+    facts["onednn_isa"] = {isa_name(dnnl_get_effective_cpu_isa()), instruction_set};
+    facts["onednn_threading"] = {"omp", version};
+    add_variables(facts, {"DNNL_MAX_CPU_ISA", "DNNL_CPU_ISA_HINTS", "ONEDNN_CPU_ISA_HINTS",
+                          "ONEDNN_MAX_CPU_ISA"});
   }
 
   /// Whether products of integers are summed in 16 bits, as on CPUs without VNNI instructions. Then
