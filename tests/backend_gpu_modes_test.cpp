@@ -258,19 +258,20 @@ TEST(Telemetry, OfThePowerCapIsNoDisturbance) {
     add_telemetry({{std::move(before), 10}, {std::move(after), 10.05}}, result);
     return result;
   };
-  const auto by_reason = row({{"throttle_reasons", 0}}, {{"throttle_reasons", 4}});
+  const auto by_reason = row({{"at_power_cap", 0}}, {{"at_power_cap", 1}});
   EXPECT_TRUE(by_reason.power_capped());
+  EXPECT_FALSE(by_reason.counters.contains("at_power_cap")) << "no counter of its own";
   EXPECT_FALSE(by_reason.disturbed());
-  const auto by_time = row({{"throttle_reasons", 0}, {"power_capped", 7.5}},
-                           {{"throttle_reasons", 0}, {"power_capped", 7.51}});
+  const auto by_time = row({{"at_power_cap", 0}, {"power_capped", 7.5}},
+                           {{"at_power_cap", 0}, {"power_capped", 7.51}});
   EXPECT_EQ(by_time.counters.at("power_capped"), 1) << "between the readings";
   EXPECT_FALSE(by_time.disturbed());
-  const auto too_hot = row({{"throttle_reasons", 0}, {"power_capped", 7.5}},
-                           {{"throttle_reasons", 0x40}, {"power_capped", 7.5}});
+  const auto too_hot = row({{"at_power_cap", 0}, {"power_capped", 7.5}},
+                           {{"at_power_cap", 0}, {"power_capped", 7.5}});
   EXPECT_EQ(too_hot.counters.at("power_capped"), 0);
   EXPECT_TRUE(too_hot.disturbed());
-  const auto of_memory = row({{"throttle_reasons", 4}, {"mem_mhz", 2000}},
-                             {{"throttle_reasons", 4}, {"mem_mhz", 1000}});
+  const auto of_memory =
+      row({{"at_power_cap", 1}, {"mem_mhz", 2000}}, {{"at_power_cap", 1}, {"mem_mhz", 1000}});
   EXPECT_TRUE(of_memory.disturbed());
 }
 

@@ -100,6 +100,7 @@ TEST(Gpu, TellsWhatItsManagementLibraryKnows) {
                                                 Pair("power_w", ::testing::DoubleEq(512.3)),
                                                 Pair("energy_j", ::testing::DoubleEq(1234.5)),
                                                 Pair("throttled", 1), Pair("throttle_reasons", 4),
+                                                Pair("at_power_cap", 1),
                                                 Pair("power_capped", ::testing::DoubleEq(2.5))))
         << "all but the temperature, which this one does not have";
     using enum field_dimension;

@@ -26,8 +26,7 @@ namespace layerbench::run {
 LAYERBENCH_INLINE void add_telemetry(const std::vector<telemetry_reading>& readings,
                                      result::measurement& to) {
   constexpr double changed = 0.05;
-  constexpr double long_enough = 0.1;       // seconds
-  constexpr std::uint64_t power_cap = 0x4;  // NVML's nvmlClocksEventReasonSwPowerCap
+  constexpr double long_enough = 0.1;  // seconds
   std::map<std::string, std::vector<double>> all;
   for (const telemetry_reading& reading : readings) {
     for (const auto& [name, value] : reading.values) all[name].push_back(value);
@@ -54,10 +53,9 @@ LAYERBENCH_INLINE void add_telemetry(const std::vector<telemetry_reading>& readi
       if (seconds < long_enough || most <= least) to.counters.erase(name);
     }
   }
-  const auto reasons = to.counters.find("throttle_reasons");
-  if (reasons != to.counters.end()) {
+  if (const auto at_cap = to.counters.extract("at_power_cap")) {
     double& capped = to.counters["power_capped"];
-    if ((static_cast<std::uint64_t>(reasons->second) & power_cap) != 0) capped = 1;
+    if (at_cap.mapped() > 0) capped = 1;
   }
   if (to.power_capped()) moved.erase("sm_mhz");  // memory has its own clock
   if (!moved.empty()) to.counters["disturbed"] = 1;

@@ -62,13 +62,15 @@ class nvml {
   [[nodiscard]] bool is_divided() const { return mig_mode_ == 1U; }
 
   /// The current counters (docs/formats.md), without those that the GPU does not report. `energy_j`
-  /// counts from when the driver was loaded.
+  /// counts from when the driver was loaded. `at_power_cap` says whether the cap holds clocks back
+  /// now, `power_capped` for how many seconds it did.
   [[nodiscard]] std::map<std::string, double> read() const {
     std::map<std::string, double> counters;
     if (gpu_ == nullptr) return counters;
     constexpr int sm_clock = 1;
     constexpr int memory_clock = 2;
     constexpr int gpu_sensor = 0;
+    constexpr unsigned long long power_cap = 0x4;            // nvmlClocksEventReasonSwPowerCap
     constexpr unsigned long long not_throttled = 0x1 | 0x2;  // GPU idle, application clocks setting
     const auto add = [&](const char* counter, std::optional<unsigned> value, double unit = 1) {
       if (value) counters[counter] = unit * *value;
@@ -88,6 +90,7 @@ class nvml {
     if (reasons) {
       counters["throttled"] = (*reasons & ~not_throttled) == 0 ? 0 : 1;
       counters["throttle_reasons"] = static_cast<double>(*reasons);
+      counters["at_power_cap"] = (*reasons & power_cap) == 0 ? 0 : 1;
     }
     constexpr int power_policy = 0;  // NVML_PERF_POLICY_POWER
     const auto at_cap = query<violation>("nvmlDeviceGetViolationStatus", power_policy);
