@@ -3,6 +3,7 @@
 #include <layerbench/backend/collective-inl.hpp>
 #include <layerbench/backend/device-inl.hpp>
 #include <layerbench/backend/forward_results-inl.hpp>
+#include <layerbench/backend/plan-inl.hpp>
 #include <layerbench/cache_state/buffer_layout-inl.hpp>
 #include <layerbench/cache_state/device_context-inl.hpp>
 #include <layerbench/cache_state/ring_buffers-inl.hpp>

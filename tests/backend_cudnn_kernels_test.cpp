@@ -205,7 +205,7 @@ TEST(Kernels, OfStreamsAgreeWithTheReference) {
     if (d.chance(3)) o.bytes = 8 * d.between(1, 40);  // up to one warp, and beyond
   });
   cublas::backend device(1);
-  using stream = plan<cublas::backend, op::stream>;
+  using stream = run::plan_of<cublas::backend, op::stream>;
   for (const auto& [bytes, text] :
        {std::pair{512, "nvrtc_stream_read"}, std::pair{520, "cudaMemsetAsync+nvrtc_stream_read"}}) {
     EXPECT_EQ(stream(device, {op::stream_kind::read, bytes}, {}).algorithm(), text);
@@ -269,7 +269,7 @@ TEST(Kernels, TakeManyTensorsInFewLaunches) {
 template <class Op>
 std::vector<host_grid> launches_of(const Op& o, const plan_request& request) {
   cudnn::backend device(1);
-  const plan<cudnn::backend, Op> called(device, o, request);
+  const run::plan_of<cudnn::backend, Op> called(device, o, request);
   std::vector<std::vector<std::byte>> memory;
   std::vector<address> places;
   for (const plan_operand& operand : called.operands()) {
@@ -320,7 +320,7 @@ TEST(Kernels, SumTheGradientOfABiasInParallel) {
 
 TEST(Kernels, OfBatchNormsRefuseMemoryThatPassesShare) {
   cudnn::backend device(1);
-  using batchnorm = plan<cudnn::backend, op::batchnorm>;
+  using batchnorm = run::plan_of<cudnn::backend, op::batchnorm>;
   const op::batchnorm o{.n = 1, .c = 2, .h = 3, .w = 3};
   EXPECT_NO_THROW(batchnorm(device, o, {fwd_training}));
   host_batchnorm_reserve = 64;
@@ -332,7 +332,7 @@ TEST(Kernels, OfBatchNormsRefuseMemoryThatPassesShare) {
 TEST(Kernels, WriteOverWhatTheyReadWhereThatIsAsked) {
   cudnn::backend device(1);
   const op::update o{.rule = op::update_rule::momentum, .sizes = {5}};
-  const plan<cudnn::backend, op::update> update(device, o, {fwd, dtype::f32});
+  const run::plan_of<cudnn::backend, op::update> update(device, o, {fwd, dtype::f32});
   std::vector<float> weights{1, 2, 3, 4, 5};
   std::vector<float> gradient{1, 1, 1, 1, 1};
   std::vector<float> moment(5, 0);
@@ -345,8 +345,8 @@ TEST(Kernels, WriteOverWhatTheyReadWhereThatIsAsked) {
     EXPECT_NEAR(weights[i], before - 0.01F * moment[i], 1e-6) << i;
   }
 
-  const plan<cudnn::backend, op::dropout> dropout(device, {.dims = {5}},
-                                                  {fwd_training, dtype::f32});
+  const run::plan_of<cudnn::backend, op::dropout> dropout(device, {.dims = {5}},
+                                                          {fwd_training, dtype::f32});
   float seed = 7;
   std::vector<std::int8_t> mask(5);
   dropout.run(dropout.bind(
@@ -359,7 +359,7 @@ TEST(Kernels, WriteOverWhatTheyReadWhereThatIsAsked) {
 
 TEST(Kernels, TakeOperandsAnywhere) {
   cudnn::backend device(1);
-  const plan<cudnn::backend, op::update> result(
+  const run::plan_of<cudnn::backend, op::update> result(
       device, {.rule = op::update_rule::accumulate, .sizes = {2001}}, {fwd, dtype::f32});
   alignas(16) std::array<float, 6100> memory{};
   for (const std::size_t off : {0U, 1U, 2U, 3U}) {  // of 16 bytes
@@ -375,7 +375,8 @@ TEST(Kernels, TakeOperandsAnywhere) {
 
 TEST(Kernels, OfReordersTakeOperandsAnywhere) {
   cudnn::backend device(1);
-  const plan<cudnn::backend, op::reorder> moved(device, {{2, 16, 4, 1}, "abcd", "acdb"}, {});
+  const run::plan_of<cudnn::backend, op::reorder> moved(device, {{2, 16, 4, 1}, "abcd", "acdb"},
+                                                        {});
   alignas(16) std::array<float, 300> memory{};
   for (const std::size_t off : {0U, 1U, 2U, 3U}) {  // of 16 bytes
     std::iota(memory.begin(), memory.end(), 0.0F);
@@ -450,10 +451,10 @@ TEST(Kernels, OfPaddingTakeOperandsAnywhere) {
         const std::int64_t a = o.before.sizes[0] + i / o.dims[2] / o.dims[1];
         expected[(a * whole[1] + b) * whole[2] + c] = src[i];
       }
-      const plan<cudnn::backend, op::pad> padded(device, o, {fwd, type});
+      const run::plan_of<cudnn::backend, op::pad> padded(device, o, {fwd, type});
       padded.run(padded.bind(std::vector<address>{&src[0], &dst[0]}, nullptr));
       EXPECT_EQ(dst.all(), expected.all());
-      const plan<cudnn::backend, op::pad> cut(device, o, {bwd, type});
+      const run::plan_of<cudnn::backend, op::pad> cut(device, o, {bwd, type});
       cut.run(cut.bind(std::vector<address>{&dst[0], &again[0]}, nullptr));
       EXPECT_EQ(again.all(), src.all());
     });
@@ -539,7 +540,7 @@ TEST(Kernels, OfCrossEntropyTakeOperandsAnywhere) {
                           (1 / static_cast<float>(o.n)));
         }
       }
-      const plan<cudnn::backend, op::cross_entropy> loss(device, o, {bwd, type});
+      const run::plan_of<cudnn::backend, op::cross_entropy> loss(device, o, {bwd, type});
       loss.run(
           loss.bind(std::vector<address>{&probabilities[0], target.data(), &gradient[0]}, nullptr));
       EXPECT_EQ(gradient.all(), expected.all());
@@ -551,8 +552,9 @@ TEST(Kernels, AreCompiledOnceForEachTypeOfNumbers) {
   for (const dtype type : {dtype::f32, dtype::tf32, dtype::bf16, dtype::f16}) {
     for (int i = 0; i < 2; ++i) {
       cudnn::backend device(1);
-      const plan<cudnn::backend, op::reorder> one(device, {{2, 2}, "ab", "ba"}, {fwd, type});
-      const plan<cudnn::backend, op::dropout> other(device, {.dims = {2}}, {bwd, type});
+      const run::plan_of<cudnn::backend, op::reorder> one(device, {{2, 2}, "ab", "ba"},
+                                                          {fwd, type});
+      const run::plan_of<cudnn::backend, op::dropout> other(device, {.dims = {2}}, {bwd, type});
     }
   }
   EXPECT_EQ(host_compilations, 3);
@@ -564,22 +566,22 @@ TEST(Kernels, AreNamedInAlgorithms) {
   for (const auto& [rule, text] :
        {std::pair{momentum, "nvrtc_update_momentum"}, std::pair{zero, "cudaMemsetAsync"}}) {
     const op::update o{.rule = rule, .sizes = {1}};
-    EXPECT_EQ((plan<cudnn::backend, op::update>(device, o, {}).algorithm()), text);
+    EXPECT_EQ((run::plan_of<cudnn::backend, op::update>(device, o, {}).algorithm()), text);
   }
   const op::pool o{.h = 2, .r = 2};
-  EXPECT_EQ((plan<cudnn::backend, op::pool>(device, o, {bwd}).algorithm()),
+  EXPECT_EQ((run::plan_of<cudnn::backend, op::pool>(device, o, {bwd}).algorithm()),
             "nvrtc_pool_max_gradient");
 }
 
 TEST(Kernels, AreUnsupportedInOtherTypesAndOrders) {
   cudnn::backend device(1);
-  using update = plan<cudnn::backend, op::update>;
+  using update = run::plan_of<cudnn::backend, op::update>;
   for (const auto rule : {op::update_rule::sgd, op::update_rule::zero}) {
     for (const dtype type : {dtype::f64, dtype::s8, dtype::f8_e4m3}) {
       EXPECT_THROW(update(device, {.rule = rule, .sizes = {1}}, {fwd, type}), unsupported);
     }
   }
-  using reorder = plan<cudnn::backend, op::reorder>;
+  using reorder = run::plan_of<cudnn::backend, op::reorder>;
   for (const std::string order : {"aBcd16b", "aBcd"}) {
     EXPECT_THROW(reorder(device, {{1, 16, 1, 1}, "abcd", order}, {}), unsupported) << order;
   }
@@ -603,7 +605,7 @@ TEST(Convolutions, InEightBitsAgreeWithTheReference) {
     EXPECT_EQ(plan->operands()[0].logical.type, dtype::f8_e4m3);
     EXPECT_EQ(plan->operands().back().logical.type, dtype::bf16);
     ASSERT_NO_THROW(run::verify(device, *plan, reference::exact_value_of(o, fwd), 1, true));
-    const auto others = plan->alternatives(4);
+    const auto others = device.alternatives(*plan, op::any(o), request, 4);
     const auto fast = std::ranges::find_if(
         others, [](const auto& other) { return other->algorithm().ends_with("_fast"); });
     ASSERT_NE(fast, others.end());
@@ -637,11 +639,10 @@ TYPED_TEST(RecordedCopies, AreKernels) {
       alignas(16) std::array<unsigned char, 1100> to{};
       for (std::size_t i = 0; i < from.size(); ++i)
         from[i] = static_cast<unsigned char>(1 + i % 251);
-      const cuda::graph copies =
-          device.record([&] { device.copy(&to[shift], &from[2 * shift], bytes); });
+      const auto copies = device.record([&] { device.copy(&to[shift], &from[2 * shift], bytes); });
       EXPECT_EQ(host_recorded_copies, 0);
       EXPECT_THAT(to, ::testing::Each(0)) << "nothing runs yet";
-      copies.launch();
+      copies->launch();
       device.synchronize();
       for (std::size_t i = 0; i < to.size(); ++i) {
         const bool copied = i >= shift && i < shift + bytes;

@@ -9,6 +9,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/cublas/backend.hpp>
 #include <layerbench/backend/cudnn/plans.hpp>
 #include <layerbench/op/op.hpp>
@@ -84,18 +85,15 @@ TEST(Ownership, OfTheBackendsHoldsWhateverFails) {
 template <class Op>
 void exercise(const Op& op, op::pass pass, dtype type = dtype::f32) {
   cudnn::backend device(1);
-  const plan<cudnn::backend, Op> result(device, op, {pass, type, layout::nhwc});
+  run::plan_of<cudnn::backend, Op> result(device, op, {pass, type, layout::nhwc});
   EXPECT_FALSE(result.algorithm().empty());
-  if constexpr (requires { result.other_plans(9); }) {
-    EXPECT_TRUE(result.other_plans(9).empty()) << "both proposals are the same";
-  } else if constexpr (requires { result.alternatives(); }) {
-    EXPECT_EQ(result.alternatives().front(), result.algorithm());
+  const std::vector<run::alternative> others = result.alternatives(9);
+  for (const run::alternative& other : others) {  // both proposals are the same
+    EXPECT_EQ(other.algorithm, result.algorithm());
   }
-  if constexpr (requires { result.other_plans(9); } || requires { result.alternatives(); }) {
-    plan_request again{pass, type, layout::nhwc};
-    again.algorithm = result.algorithm();
-    EXPECT_EQ((plan<cudnn::backend, Op>(device, op, again).algorithm()), result.algorithm());
-  }
+  plan_request again{pass, type, layout::nhwc};
+  again.algorithm = result.algorithm();
+  EXPECT_EQ((run::plan_of<cudnn::backend, Op>(device, op, again).algorithm()), result.algorithm());
   std::vector<cuda::buffer> memory;
   std::vector<address> places;
   for (const plan_operand& operand : result.operands()) {
@@ -186,8 +184,8 @@ TEST(Operands, LieInMemoryInTheOrderAskedFor) {
         std::tuple{layout::any, "acdb", std::vector<float>{0, 3, 1, 4, 2, 5}}}) {
     fake = libraries{};
     cudnn::backend device(1);
-    const plan<cudnn::backend, op::add> result(device, op::add{image},
-                                               {op::pass::fwd, dtype::f32, order});
+    const run::plan_of<cudnn::backend, op::add> result(device, op::add{image},
+                                                       {op::pass::fwd, dtype::f32, order});
     std::vector<float> memory(6);
     result.upload(0, values, memory.data());
     EXPECT_EQ(memory, stored) << name(order);
@@ -207,7 +205,7 @@ void expect_inverse_deviation(const Op& op, op::pass pass, std::size_t variance)
   cudnn::backend device(1);
   const std::vector<float> variances{0.75, 3.75, 0, 15.75};
   const std::vector<float> inverses{1, 0.5, 2, 0.25};
-  const plan<cudnn::backend, Op> result(device, op, {pass, dtype::f32});
+  run::plan_of<cudnn::backend, Op> result(device, op, {pass, dtype::f32});
   EXPECT_EQ(result.operands()[variance].logical.name, "variance");
   std::vector<float> memory(4);
   result.upload(variance, variances, memory.data());
@@ -230,15 +228,15 @@ TEST(Operands, ThatNormalizationsPassOnLieAsTheLibraryWantsThem) {
 TEST(Operands, ThatBatchNormUpdatesAreTakenOverFirst) {
   fake = libraries{};
   cudnn::backend device(1);
-  const plan<cudnn::backend, op::batchnorm> result(device, normal,
-                                                   {op::pass::fwd_training, dtype::f32});
+  const run::plan_of<cudnn::backend, op::batchnorm> result(device, normal,
+                                                           {op::pass::fwd_training, dtype::f32});
   std::vector<std::vector<float>> memory;
   std::vector<address> places;
   for (const plan_operand& operand : result.operands()) {
     memory.emplace_back(operand.bytes / sizeof(float), static_cast<float>(memory.size()));
     places.push_back(memory.back().data());
   }
-  result.run(plan<cudnn::backend, op::batchnorm>::bind(places, nullptr));
+  result.run(result.bind(places, nullptr));
   EXPECT_EQ(memory[8], memory[3]);
   EXPECT_EQ(memory[9], memory[4]);
 }
@@ -260,10 +258,8 @@ TEST(Ownership, OfRecordedGraphsHoldsWhateverFails) {
   const auto recorded = [] {
     cudnn::backend device(1);
     float value = 0;
-    const cuda::graph result = device.record([&] { device.copy(&value, &value, sizeof value); });
-    result.launch();
-    const cuda::graph moved = device.record([] {});
-    moved.launch();
+    device.record([&] { device.copy(&value, &value, sizeof value); })->launch();
+    device.record([] {})->launch();
   };
   ASSERT_EQ(complaint(recorded), "");  // compiles what copies, for all that follow in this process
   expect_balance_whatever_fails(recorded);
@@ -297,7 +293,7 @@ TEST(Plans, ShareTheLimitOfScratchMemoryWithTheirGraph) {
   const auto limited = [](std::size_t bytes) {
     cudnn::backend device(1);
     const plan_request backward{op::pass::bwd, dtype::bf16, layout::nhwc, bytes};
-    const plan<cudnn::backend, op::attention> result(device, grouped, backward);
+    const run::plan_of<cudnn::backend, op::attention> result(device, grouped, backward);
     EXPECT_EQ(result.workspace_bytes(), bytes);
   };
   // 2*4*3 means and 2*4*3*8 sums of gradients in f32; the execution plan has 7 bytes.

@@ -70,6 +70,11 @@ using enum op::pass;
 struct memory_plan : cuda::tensor_plan {
   memory_plan(const cudnn::backend& device, op::operand operand, const std::string& order)
       : tensor_plan(device, {std::move(operand)}, std::vector{order}) {}
+  [[nodiscard]] std::string algorithm() const override { return "none"; }
+  [[nodiscard]] std::unique_ptr<run::bound_plan> bound_to(std::span<const address> /*operands*/,
+                                                          address /*scratch*/) const override {
+    return nullptr;
+  }
 };
 
 /// The bytes of the operand as `write(address)` leaves them.

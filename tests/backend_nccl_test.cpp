@@ -281,7 +281,7 @@ TEST_P(Gpus, ReplayTheirCallsAsOneGraphEach) {
     EXPECT_GT(host_launches, before) << "also calls that are verified";
     const auto from = gpus.allocate(plan->operands()[0].bytes);
     const auto to = gpus.allocate(plan->operands()[1].bytes);
-    const auto bound = plan->bind(std::vector<address>{from->data(), to->data()}, nullptr);
+    const auto bound = plan->bound_to(std::vector<address>{from->data(), to->data()}, nullptr);
     const int verified = host_launches;
     bound->announce_calls(3);
     EXPECT_EQ(host_launches, verified) << "recorded before they are timed";
@@ -315,8 +315,8 @@ TEST_P(Gpus, RegisterTheirArraysWhereTheyAreToldTo) {
   EXPECT_EQ(in_registered(), std::pair(true, false));
   EXPECT_TRUE(registered.empty());
   const nccl::backend gpus(1);
-  nccl::buffer replaced = gpus.allocate(64);
-  replaced = gpus.allocate(128);  // the stand-in checks that no registered memory is freed
+  nccl::buffer replaced = gpus.memory(64, 0);
+  replaced = gpus.memory(128, 0);  // the stand-in checks that no registered memory is freed
   EXPECT_EQ(registered.size(), 1U);
   replaced = {};
   EXPECT_TRUE(registered.empty());
@@ -350,7 +350,8 @@ TEST_P(Gpus, ShareTheArraysOfAllPlans) {
   add(1024, dtype::f32);
   const auto from = gpus.allocate(1024);
   const auto to = gpus.allocate(1024);
-  const auto bound = plans.front()->bind(std::vector<address>{from->data(), to->data()}, nullptr);
+  const auto bound =
+      plans.front()->bound_to(std::vector<address>{from->data(), to->data()}, nullptr);
   bound->run();
   for (const dtype type : {dtype::f32, dtype::bf16, dtype::f16}) {
     for (const std::int64_t bytes : {512, 8192, 4096}) add(bytes, type);

@@ -199,7 +199,7 @@ TEST(reference_attention, has_heads_side_by_side_in_a_token) {
 TEST(reference_append, writes_behind_the_earlier_rows_of_each_sequence) {
   const op::append o{.n = 2, .tokens = 1, .context = {2}, .columns = 2};
   reference::backend device(1);
-  const plan<reference::backend, op::append> plan(device, o, {});
+  const run::plan_of<reference::backend, op::append> plan(device, o, {});
   values src{1, 2, 3, 4};
   values cache(2 * 3 * 2, 9);
   plan.run(plan.bind(std::vector<address>{src.data(), cache.data()}, nullptr));

@@ -49,7 +49,7 @@ std::vector<float> results(compute_device& device, const op::rnn& o, op::pass pa
   }
   write_forward_results(device, *plan, inputs, places, seed);
   const std::unique_ptr<device_memory> workspace = device.allocate(plan->workspace_bytes());
-  const std::unique_ptr<bound_plan> bound = plan->bind(places, workspace->data());
+  const std::unique_ptr<bound_plan> bound = plan->bound_to(places, workspace->data());
   device.activate();
   bound->run();
   bound->run();  // a call leaves nothing for the next one

@@ -11,7 +11,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/backend/device.hpp>
+#include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/reference/backend.hpp>
 #include <layerbench/cache_state/first_touch.hpp>
 #include <layerbench/topology/numa.hpp>
 #include <layerbench/topology/topology.hpp>
@@ -25,79 +26,75 @@ namespace cache_state_first_touch_test {
 
 using ::testing::ElementsAre;
 
-/// A device whose threads run one after the other, on these nodes. It notes who writes which page.
-class touching_device final : public compute_device {
- public:
+/// A backend whose threads run one after the other, thread i on processor i of a machine with some
+/// NUMA nodes. It notes who writes which page.
+struct touching : reference::backend {
+  static constexpr std::string_view name = "touching";
   static constexpr std::size_t page = 4096;
-  touching_device(std::vector<int> nodes, std::size_t pages)
-      : compute_device(static_cast<int>(nodes.size())),
-        nodes_(std::move(nodes)),
-        memory_(pages * page + page),
-        owners(pages, -1) {}
+  using backend::backend;
+  static inline machine::topology there = {};
+  static inline std::vector<std::byte> memory = {};
+  static inline std::vector<int> owners = {};  ///< by page: the thread that wrote to it first
+
+  /// Of which thread i has node `nodes[i]`, and with so many pages of memory.
+  static void reset(const std::vector<int>& nodes, std::size_t pages) {
+    there = {};
+    for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
+      const int number = nodes[static_cast<std::size_t>(i)];
+      there.cores.push_back({{i}});
+      auto node = std::ranges::find(there.nodes, number, &machine::memory_node::number);
+      if (node == there.nodes.end()) node = there.nodes.insert(node, {number, 0, {}});
+      node->processors.push_back(i);
+    }
+    memory.resize(pages * page + page);
+    owners.assign(pages, -1);
+  }
+  static run::backend_entry entry() {
+    run::backend_entry own = backend::entry();
+    own.threads_used = [](int offered) noexcept { return offered; };
+    own.host = []() -> const machine::topology& { return there; };
+    own.binding = [] {
+      machine::thread_binding one_each;
+      for (const int i : there.processors()) one_each.places.push_back({i});
+      return one_each;
+    };
+    return own;
+  }
   /// Begins at a page, with a byte that is not 0 in each.
-  std::byte* memory() {
+  static std::byte* pages() {
     auto* at = reinterpret_cast<std::byte*>(
-        (reinterpret_cast<std::uintptr_t>(memory_.data()) + page - 1) / page * page);
+        (reinterpret_cast<std::uintptr_t>(memory.data()) + page - 1) / page * page);
     for (std::size_t i = 0; i < owners.size(); ++i) at[i * page] = std::byte{1};
     return at;
   }
-  [[nodiscard]] std::vector<int> node_by_thread() const override { return nodes_; }
-  void on_all_threads(const std::function<void(int)>& work) override {
-    std::byte* const at = memory();
-    for (int thread = 0; thread < threads(); ++thread) {
+  void on_all_threads(const std::function<void(int)>& work) const override {
+    std::byte* const at = pages();
+    for (int thread = 0; thread < static_cast<int>(there.cores.size()); ++thread) {
       work(thread);
       for (std::size_t i = 0; i < owners.size(); ++i) {
         if (at[i * page] == std::byte{} && owners[i] < 0) owners[i] = thread;
       }
     }
   }
-  [[nodiscard]] bool waits() const override { return false; }
-  [[nodiscard]] bool is_host() const override { return true; }
-  [[nodiscard]] std::size_t cache_bytes() const override { return 0; }
-  [[nodiscard]] std::size_t core_cache_bytes() const override { return 0; }
-  void activate() override {}
-  void require_memory(std::size_t /*bytes*/) const override {}
-  [[nodiscard]] std::unique_ptr<device_memory> allocate(std::size_t /*bytes*/) override {
-    return nullptr;
-  }
-  void fill(address /*to*/, std::size_t /*bytes*/, std::byte /*value*/) override {}
-  void copy(address /*to*/, const void* /*from*/, std::size_t /*bytes*/) override {}
-  void synchronize() override {}
-  [[nodiscard]] std::map<std::string, double> telemetry() override { return {}; }
-  [[nodiscard]] device_clock* clock() override { return nullptr; }
-  [[nodiscard]] std::unique_ptr<recording> record(const std::function<void()>& /*work*/) override {
-    return nullptr;
-  }
-  [[nodiscard]] bool has_graphs() const override { return false; }
-  [[nodiscard]] std::unique_ptr<any_plan> make_plan(const op::any& /*op*/,
-                                                    const plan_request& /*how*/) override {
-    return nullptr;
-  }
-
- private:
-  [[nodiscard]] bool has_own_plan(const op::any& /*op*/) const override { return false; }
-  std::vector<int> nodes_;
-  std::vector<std::byte> memory_;
-
- public:
-  std::vector<int> owners;  ///< by page: the thread that wrote to it first
 };
 
 TEST(FirstTouch, OfATensorIsInEqualParts) {
-  touching_device device({0, 0, 1, 1}, 8);
-  touch_in_parts(device, {device.memory(), 8 * touching_device::page});
-  EXPECT_THAT(device.owners, ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
+  touching::reset({0, 0, 1, 1}, 8);
+  backend_device<touching> device(4);
+  touch_in_parts(device, {touching::pages(), 8 * touching::page});
+  EXPECT_THAT(touching::owners, ElementsAre(0, 0, 1, 1, 2, 2, 3, 3));
 }
 
 /// The threads that touch the huge pages of a ring first.
 std::vector<int> touchers(const std::vector<int>& nodes, std::size_t blocks) {
   constexpr std::size_t block = 512;  // pages
-  touching_device device(nodes, blocks * block);
-  touch_in_turn(device, {device.memory(), blocks * block * touching_device::page});
+  touching::reset(nodes, blocks * block);
+  backend_device<touching> device(static_cast<int>(nodes.size()));
+  touch_in_turn(device, {touching::pages(), blocks * block * touching::page});
   std::vector<int> by_block;
-  for (std::size_t i = 0; i < device.owners.size(); i += block) {
-    by_block.push_back(device.owners[i]);
-    EXPECT_EQ(device.owners[i + block - 1], device.owners[i]);
+  for (std::size_t i = 0; i < touching::owners.size(); i += block) {
+    by_block.push_back(touching::owners[i]);
+    EXPECT_EQ(touching::owners[i + block - 1], touching::owners[i]);
   }
   return by_block;
 }

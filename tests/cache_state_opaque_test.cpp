@@ -48,7 +48,7 @@ class plan<keeping::backend, op::lrn> : public plan<reference::backend, op::lrn>
     }
   }
 
-  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
+  [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
   using binding = std::vector<address>;
   [[nodiscard]] static binding bind(std::span<const address> places, address /*workspace*/) {
     return {places.begin(), places.end()};

@@ -25,9 +25,13 @@ struct layerbench_elsewhere : layerbench::reference::backend {
   using backend::backend;
   static inline layerbench::machine::topology machine = {};
   static inline layerbench::machine::thread_binding places = {};
-  static const layerbench::machine::topology& host() { return machine; }
-  static layerbench::machine::thread_binding binding() { return places; }
-  static int threads_used(int offered) noexcept { return offered; }
+  static layerbench::run::backend_entry entry() {
+    layerbench::run::backend_entry own = backend::entry();
+    own.host = []() -> const layerbench::machine::topology& { return machine; };
+    own.binding = [] { return places; };
+    own.threads_used = [](int offered) noexcept { return offered; };
+    return own;
+  }
 };
 template <layerbench::op::operation Op>
 class layerbench::plan<layerbench_elsewhere, Op> : public plan<reference::backend, Op> {

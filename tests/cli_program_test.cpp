@@ -20,7 +20,11 @@
 struct elsewhere : layerbench::reference::backend {
   static constexpr std::string_view name = "elsewhere";
   using backend::backend;
-  static std::optional<std::string> probe() noexcept { return "no such device"; }
+  static layerbench::run::backend_entry entry() {
+    layerbench::run::backend_entry own = backend::entry();
+    own.probe = []() noexcept -> std::optional<std::string> { return "no such device"; };
+    return own;
+  }
 };
 template <>
 struct layerbench::plan<elsewhere, layerbench::op::activation>
@@ -37,7 +41,7 @@ template <>
 struct layerbench::plan<hungry, layerbench::op::activation>
     : plan<reference::backend, op::activation> {
   using plan<reference::backend, op::activation>::plan;
-  static std::size_t workspace_bytes() { return 100; }
+  [[nodiscard]] std::size_t workspace_bytes() const override { return 100; }
 };
 
 namespace layerbench {
@@ -92,8 +96,12 @@ struct several : reference::backend {
   static constexpr std::string_view name = "several";
   using backend::backend;
   static inline int chosen = 0;
-  static void choose(int number) { chosen = number; }
-  static int devices() { return 4; }
+  static run::backend_entry entry() {
+    run::backend_entry own = backend::entry();
+    own.choose_device = [](int number) { chosen = number; };
+    own.devices = [] { return 4; };
+    return own;
+  }
 };
 
 TEST(ADevice, IsOfTheBackendsThatHaveSeveral) {
@@ -112,8 +120,12 @@ struct complete : reference::backend {
 };
 struct partial : reference::backend {
   static constexpr std::string_view name = "partial";
-  static constexpr bool only_when_named = true;
   using backend::backend;
+  static run::backend_entry entry() {
+    run::backend_entry own = backend::entry();
+    own.only_when_named = true;
+    return own;
+  }
 };
 
 TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
@@ -179,8 +191,12 @@ TEST(Ranks, AddUpNumbersAsLongAsWorkGoesOnBesideThem) {
 struct remote : reference::backend {
   static constexpr std::string_view name = "remote";
   using backend::backend;
-  static void on_all_threads() = delete;
-  static std::size_t cache_bytes() { return 0; }
+  static run::backend_entry entry() {
+    run::backend_entry own = backend::entry();
+    own.on_host = false;
+    own.binding = nullptr;
+    return own;
+  }
 };
 
 TEST(Ranks, UseGpusWhereTheyAreNamed) {

@@ -23,7 +23,11 @@ struct without_ops : reference::backend {
 struct without_device : reference::backend {
   static constexpr std::string_view name = "without_device";
   using backend::backend;
-  static std::optional<std::string> probe() noexcept { return "it is not plugged in"; }
+  static run::backend_entry entry() {
+    run::backend_entry own = backend::entry();
+    own.probe = []() noexcept -> std::optional<std::string> { return "it is not plugged in"; };
+    return own;
+  }
 };
 struct wrong : reference::backend {
   static constexpr std::string_view name = "wrong";
@@ -35,9 +39,13 @@ struct counting : reference::backend {
   static inline int plans = 0;
   static inline int threads = 3;
   explicit counting(int /*threads*/) : backend(1) {}
-  static void activate() { threads = 1; }
-  static int max_threads() { return threads; }
-  static void set_max_threads(int n) { threads = n; }
+  static run::backend_entry entry() {
+    run::backend_entry own = backend::entry();
+    own.max_threads = [] { return threads; };
+    own.set_max_threads = [](int n) { threads = n; };
+    return own;
+  }
+  void activate() const override { threads = 1; }
 };
 
 }  // namespace layerbench::google_test_backends
@@ -131,7 +139,7 @@ TEST_F(RegisterBenchmark, HasMoreOperandsWhereTheyAreCold) {
   const auto ring_bytes = [&](std::size_t i) { return all.at(i).at("ring_bytes").get<double>(); };
   EXPECT_LT(ring_bytes(0), 4096) << "of one call";
   EXPECT_GT(ring_bytes(1),
-            static_cast<double>(host_caches(reference::backend::binding(), 1).last_bytes));
+            static_cast<double>(host_caches(reference::backend::entry().binding(), 1).last_bytes));
   EXPECT_GT(ring_bytes(1), 1e6) << "where the size of the caches is not known";
 }
 

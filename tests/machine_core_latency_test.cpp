@@ -21,9 +21,12 @@ struct threads_backend : reference::backend {
   static constexpr std::string_view name = "threads";
   using reference::backend::backend;
   static inline bool at_once = true;
-  static int threads_used(int offered) noexcept { return offered; }
-  template <class Work>
-  static void on_all_threads(const Work& work) {
+  static backend_entry entry() {
+    backend_entry own = backend::entry();
+    own.threads_used = [](int offered) noexcept { return offered; };
+    return own;
+  }
+  void on_all_threads(const std::function<void(int)>& work) const override {
     std::atomic<int> turn = 0;
     if (!at_once) work(0);
     std::thread other([&] {

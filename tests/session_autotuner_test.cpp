@@ -39,7 +39,7 @@ struct toy : layerbench::reference::backend {
   static inline std::deque<double> clocks;         ///< that it tells; the last stays
   static inline int calls_while_cold = 0;          ///< at less than the last of these clocks
 
-  [[nodiscard]] static std::map<std::string, double> telemetry() {
+  [[nodiscard]] std::map<std::string, double> telemetry() const override {
     if (clocks.empty()) return {};
     const double clock = clocks.front();
     if (clocks.size() > 1) clocks.pop_front();
@@ -53,7 +53,7 @@ struct toy : layerbench::reference::backend {
     }
   }
   static inline std::optional<std::string> lost;  ///< with what all calls fail
-  [[nodiscard]] static std::optional<std::string> lasting_error() { return lost; }
+  [[nodiscard]] std::optional<std::string> lasting_error() const override { return lost; }
   [[nodiscard]] static double seconds(const std::string& algorithm) {
     if (algorithm == "flaky" || algorithm == "broken") return 100e-6;
     return cost.at(algorithm.starts_with("slower") ? "slower" : algorithm);
@@ -69,8 +69,12 @@ struct layerbench::plan<toy, layerbench::op::activation>
     ++toy::plans;
   }
 
-  [[nodiscard]] const std::string& algorithm() const { return name_; }
-  [[nodiscard]] static std::vector<std::string> alternatives() { return toy::names; }
+  [[nodiscard]] std::string algorithm() const override { return name_; }
+  [[nodiscard]] std::vector<run::alternative> alternatives(std::size_t /*most*/) override {
+    std::vector<run::alternative> all;
+    for (const std::string& name : toy::names) all.push_back({name});
+    return all;
+  }
   void run(const auto& bound) const {
     ++toy::calls[name_];
     if (toy::clocks.size() > 1) ++toy::calls_while_cold;

@@ -42,11 +42,11 @@ class layout_plan final : public any_plan {
     }
   }
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
-  [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
   [[nodiscard]] std::string algorithm() const override { return "layout"; }
   void upload(std::size_t, std::span<const float>, address) const override {}
   void download(std::size_t, address, std::span<float>) const override {}
-  [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address>, address) const override {
+  [[nodiscard]] std::unique_ptr<bound_plan> bound_to(std::span<const address>,
+                                                     address) const override {
     return nullptr;
   }
 
@@ -54,44 +54,29 @@ class layout_plan final : public any_plan {
   std::vector<plan_operand> operands_;
 };
 
-class layout_device final : public compute_device {
- public:
-  explicit layout_device(std::optional<std::pair<op::pass, std::string>> other)
-      : compute_device(1), other_(std::move(other)) {}
-  [[nodiscard]] bool waits() const override { return false; }
-  [[nodiscard]] bool is_host() const override { return false; }
-  [[nodiscard]] std::size_t cache_bytes() const override { return 0; }
-  [[nodiscard]] std::size_t core_cache_bytes() const override { return 0; }
-  void activate() override {}
-  void require_memory(std::size_t) const override {}
-  [[nodiscard]] std::unique_ptr<device_memory> allocate(std::size_t) override { return nullptr; }
-  void fill(address, std::size_t, std::byte) override {}
-  void copy(address, const void*, std::size_t) override {}
-  void synchronize() override {}
-  [[nodiscard]] std::map<std::string, double> telemetry() override { return {}; }
-  [[nodiscard]] device_clock* clock() override { return nullptr; }
-  void on_all_threads(const std::function<void(int)>&) override {}
-  [[nodiscard]] bool has_graphs() const override { return false; }
-  [[nodiscard]] std::unique_ptr<recording> record(const std::function<void()>&) override {
-    return nullptr;
-  }
-  [[nodiscard]] std::unique_ptr<any_plan> make_plan(const op::any& op,
-                                                    const plan_request& request) override {
-    return std::make_unique<layout_plan>(op, request, other_);
-  }
-
- protected:
-  [[nodiscard]] bool has_own_plan(const op::any&) const override { return true; }
-
- private:
-  std::optional<std::pair<op::pass, std::string>> other_;
+/// A device with such plans of all ops.
+struct layouts : reference::backend {
+  static constexpr std::string_view name = "layouts";
+  using backend::backend;
+  static inline std::optional<std::pair<op::pass, std::string>> other = {};
 };
+compute_device layout_device() {
+  backend_entry entry = entry_of<layouts>(op::list<>{});
+  entry.on_host = false;
+  entry.has_plan = [](const op::any&) { return true; };
+  entry.make_plan = [](any_backend&, const op::any& op,
+                       const plan_request& request) -> std::unique_ptr<any_plan> {
+    return std::make_unique<layout_plan>(op, request, layouts::other);
+  };
+  return {entry, 1};
+}
 
 /// The reorders, as layer and orders, of a training step of LeNet-5.
 std::vector<std::string> reorders(
     const model::training& how, dtype type,
     std::optional<std::pair<op::pass, std::string>> other = std::nullopt) {
-  layout_device device(std::move(other));
+  layouts::other = std::move(other);
+  compute_device device = layout_device();
   planned_calls planned(device, {.type = type});
   const model::graph lenet =
       model::load(model::find("lenet5", model::default_shapes_directory()), 2);

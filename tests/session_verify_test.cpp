@@ -34,7 +34,7 @@ namespace layerbench {
 
 /// Stores f32 as it is and s8 as integers, like a library would.
 template <>
-class plan<faulty::backend, op::add> {
+class plan<faulty::backend, op::add> : public run::any_plan {
  public:
   plan(const faulty::backend& /*here*/, const op::add& op, const plan_request& request)
       : count_(static_cast<std::size_t>(elements(op.dims))) {
@@ -43,13 +43,12 @@ class plan<faulty::backend, op::add> {
     }
   }
 
-  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
-  [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
-  [[nodiscard]] static std::string algorithm() { return "faulty"; }
-  void upload(std::size_t /*operand*/, std::span<const float> values, address to) const {
+  [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
+  [[nodiscard]] std::string algorithm() const override { return "faulty"; }
+  void upload(std::size_t /*operand*/, std::span<const float> values, address to) const override {
     for (std::size_t j = 0; j < values.size(); ++j) store(to, j, values[j]);
   }
-  void download(std::size_t /*operand*/, address from, std::span<float> values) const {
+  void download(std::size_t /*operand*/, address from, std::span<float> values) const override {
     for (std::size_t j = 0; j < values.size(); ++j) values[j] = load(from, j);
   }
   using binding = std::vector<address>;

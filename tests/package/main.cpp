@@ -49,7 +49,7 @@ struct layerbench::plan<loops, axpy> : plan<reference::backend, axpy> {
       : plan<reference::backend, axpy>(device, o, r), alpha(static_cast<float>(o.alpha)) {
     if (r.type != dtype::f32) throw unsupported("axpy is for f32");
   }
-  static std::string algorithm() { return "loop"; }
+  std::string algorithm() const override { return "loop"; }
   void run(const binding& bound) const {
     for (std::size_t i = 0; i < bound.outputs[2].size(); ++i) {
       bound.outputs[2][i] = alpha * bound.inputs[0][i] + bound.inputs[1][i];

@@ -133,6 +133,19 @@ cudaError_t cudaEventCreateWithFlags(cudaEvent_t* result, unsigned /*flags*/) {
   return make("cudaEventCreateWithFlags", result, cudaErrorUnknown);
 }
 cudaError_t cudaEventDestroy(cudaEvent_t event) { return destroy<cudaError_t>(event); }
+// Of the clock and of activate(), which these tests do not call.
+cudaError_t cudaSetDevice(int /*number*/) { return cudaErrorUnknown; }
+cudaError_t cudaLaunchHostFunc(cudaStream_t /*stream*/, cudaHostFn_t /*work*/, void* /*with*/) {
+  return cudaErrorUnknown;
+}
+cudaError_t cudaEventRecord(cudaEvent_t /*event*/, cudaStream_t /*stream*/) {
+  return cudaErrorUnknown;
+}
+cudaError_t cudaEventSynchronize(cudaEvent_t /*event*/) { return cudaErrorUnknown; }
+cudaError_t cudaEventElapsedTime(float* /*milliseconds*/, cudaEvent_t /*begin*/,
+                                 cudaEvent_t /*end*/) {
+  return cudaErrorUnknown;
+}
 cudaError_t cudaMalloc(void** result, std::size_t bytes) {
   return make("cudaMalloc", result, cudaErrorMemoryAllocation, bytes);
 }

@@ -43,7 +43,7 @@ struct gpu : cuda::backend {
   static constexpr std::string_view name = "gpu";
   using backend::backend;
   /// What it says of itself, each time anew.
-  [[nodiscard]] static std::map<std::string, double> telemetry() { return tells(); }
+  [[nodiscard]] std::map<std::string, double> telemetry() const override { return tells(); }
 
   struct call {
     std::string_view op;
@@ -58,11 +58,11 @@ struct gpu : cuda::backend {
   };
   static inline std::deque<std::function<void()>> work = {};  ///< stays where it is
 
-  void fill(address to, std::size_t bytes, std::byte value) const {
+  void fill(address to, std::size_t bytes, std::byte value) const override {
     backend::fill(to, bytes, value);
     enqueue([=] { calls.push_back({"fill", {to}, bytes}); });
   }
-  void copy(address to, const void* from, std::size_t bytes) const {
+  void copy(address to, const void* from, std::size_t bytes) const override {
     const bool by_kernel = host_records;  // whose time the stand-in does not know
     backend::copy(to, from, bytes);
     enqueue([=] {

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <numeric>
 #include <span>
@@ -37,10 +38,16 @@ inline std::vector<std::size_t> copied_bytes;  ///< by each of them
 struct backend : reference::backend {
   static constexpr std::string_view name = "recorder";
   using reference::backend::backend;
-  static int threads_used(int offered) noexcept { return offered; }
+  static run::backend_entry entry() {
+    run::backend_entry own = reference::backend::entry();
+    own.threads_used = [](int offered) noexcept { return offered; };
+    own.host = &there;
+    own.binding = [] { return machine::thread_binding{{there().processors()}}; };
+    return own;
+  }
   static constexpr std::size_t cache_bytes = std::size_t{1} << 20U;
   /// 64 cores with 64 KiB each, and 1 MiB for all.
-  static const machine::topology& host() {
+  static const machine::topology& there() {
     static const machine::topology one = [] {
       machine::processor_list all(64);
       std::iota(all.begin(), all.end(), 0);
@@ -48,13 +55,11 @@ struct backend : reference::backend {
     }();
     return one;
   }
-  static machine::thread_binding binding() { return {{host().processors()}}; }
-  template <class Work>
-  static void on_all_threads(const Work& work) {
+  void on_all_threads(const std::function<void(int)>& work) const override {
     threads_worked.push_back(calls.size());
     work(0);
   }
-  static void copy(address to, const void* from, std::size_t bytes) {
+  void copy(address to, const void* from, std::size_t bytes) const override {
     reference::backend::copy(to, from, bytes);
     copies.emplace_back(calls.size(), to);
     copied_bytes.push_back(bytes);

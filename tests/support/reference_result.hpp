@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/plans.hpp>
 
 namespace layerbench::testing {
@@ -15,12 +17,12 @@ using values = std::vector<float>;
 template <class Op>
 values reference_result(const Op& op, const std::vector<values>& inputs, dtype type = dtype::f32) {
   reference::backend device(1);
-  const plan<reference::backend, Op> created(device, op, {.type = type});
-  std::vector<host_buffer> buffers;
+  const run::plan_of<reference::backend, Op> created(device, op, {.type = type});
+  std::vector<std::unique_ptr<run::device_memory>> buffers;
   std::vector<address> places;
   for (const plan_operand& operand : created.operands()) {
     buffers.push_back(device.allocate(operand.bytes));
-    places.push_back(buffers.back().data());
+    places.push_back(buffers.back()->data());
   }
   for (std::size_t i = 0; i < inputs.size(); ++i) created.upload(i, inputs[i], places[i]);
   created.run(created.bind(places, nullptr));

@@ -51,12 +51,11 @@ class equal_ranks final : public run::any_plan {
     }
   }
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
-  [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
   [[nodiscard]] std::string algorithm() const override { return "multiply"; }
   void upload(std::size_t, std::span<const float>, address) const override {}
   void download(std::size_t, address, std::span<float>) const override {}
-  [[nodiscard]] std::unique_ptr<run::bound_plan> bind(std::span<const address> places,
-                                                      address) const override {
+  [[nodiscard]] std::unique_ptr<run::bound_plan> bound_to(std::span<const address> places,
+                                                          address) const override {
     return std::make_unique<bound>(device_, sizes_, places[1]);
   }
 
@@ -66,7 +65,6 @@ class equal_ranks final : public run::any_plan {
     bound(run::compute_device& device, const op::allreduce& sizes, address at)
         : device_(device), sizes_(sizes), at_(at) {}
     void place(std::span<const address> places) override { at_ = places[1]; }
-    void announce_calls(std::int64_t) override {}
     void run() override {
       std::vector<float> values(static_cast<std::size_t>(sizes_.count(dtype::f32)));
       device_.copy(values.data(), at_, values.size() * sizeof(float));

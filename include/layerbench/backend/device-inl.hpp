@@ -2,109 +2,135 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
+#include <utility>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/device.hpp>
-#include <layerbench/backend/formula.hpp>
+#include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/plan.hpp>
+#include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/op.hpp>
-#include <layerbench/op/test_data.hpp>
-#include <layerbench/shape/dims.hpp>
+#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::run {
 
-LAYERBENCH_INLINE std::optional<std::int64_t> first_non_finite(std::span<const float> values) {
-  const auto found = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
-  if (found == values.end()) return std::nullopt;
-  return found - values.begin();
+LAYERBENCH_INLINE std::unique_ptr<compute_device> backend_entry::make_device(int threads) const {
+  return std::make_unique<compute_device>(*this, threads);
 }
 
-LAYERBENCH_INLINE std::vector<std::unique_ptr<any_plan>> any_plan::alternatives(
-    std::size_t /*most*/) {
-  return {};
+LAYERBENCH_INLINE compute_device::compute_device(backend_entry of, int threads)
+    : entry_(of), threads_(of.threads_used(threads)) {}
+
+LAYERBENCH_INLINE any_backend& compute_device::opened() {
+  if (!backend_) backend_ = entry_.open(threads_);
+  return *backend_;
 }
 
-LAYERBENCH_INLINE void any_plan::draw(std::size_t operand, const test_data& data,
-                                      address to) const {
-  upload(operand, random_values(data), to);
-}
-
-LAYERBENCH_INLINE std::optional<std::int64_t> any_plan::first_non_finite(std::size_t operand,
-                                                                         address from) const {
-  return run::first_non_finite(downloaded(operand, from));
-}
-
-LAYERBENCH_INLINE std::optional<std::int64_t> any_plan::first_difference(std::size_t operand,
-                                                                         address a,
-                                                                         address b) const {
-  const std::vector<float> first = downloaded(operand, a);
-  const std::vector<float> second = downloaded(operand, b);
-  const auto found = std::ranges::mismatch(first, second).in1;
-  if (found == first.end()) return std::nullopt;
-  return found - first.begin();
-}
-
-LAYERBENCH_INLINE std::vector<float> any_plan::gather(std::size_t operand, address from,
-                                                      std::span<const std::int64_t> indices) const {
-  const std::vector<float> all = downloaded(operand, from);
-  std::vector<float> values;
-  for (const std::int64_t i : indices) values.push_back(all[static_cast<std::size_t>(i)]);
-  return values;
-}
-
-LAYERBENCH_INLINE std::vector<float> any_plan::downloaded(std::size_t operand, address from) const {
-  std::vector<float> values(
-      static_cast<std::size_t>(elements(operands()[operand].logical.extents)));
-  download(operand, from, values);
-  return values;
-}
-
-LAYERBENCH_INLINE reference::sum any_plan::as_stored(std::size_t /*output*/,
-                                                     const reference::sum& exact) const {
-  return exact;
-}
-
-LAYERBENCH_INLINE std::optional<std::size_t> overwritten_by(const any_plan& plan, std::size_t i) {
-  const std::vector<plan_operand>& operands = plan.operands();
-  if (operands[i].logical.role != op::role::destination) return std::nullopt;
-  const std::size_t found = op::overwritten_source(operands, &plan_operand::logical);
-  return found < operands.size() ? std::optional(found) : std::nullopt;
-}
-
-LAYERBENCH_INLINE void write(const any_plan& plan, std::size_t operand,
-                             const reference::tensor& values, address to) {
-  if (values.drawn() != nullptr) {
-    plan.draw(operand, *values.drawn(), to);
-  } else {
-    plan.upload(operand, values.memory(), to);
+LAYERBENCH_INLINE const compute_device::machine_parts& compute_device::used_parts() const {
+  if (used_parts_) return *used_parts_;
+  used_parts_.emplace();
+  if (entry_.binding != nullptr) {
+    const auto processors = machine::processors_by_thread(entry_.binding(), threads_);
+    used_parts_->caches = machine::caches_used_by(entry_.host(), processors);
+    used_parts_->node_by_thread = host_buffer::nodes_by_first_touch(entry_.host(), processors);
   }
+  return *used_parts_;
 }
 
-LAYERBENCH_INLINE bool compute_device::implements_op(const op::any& op) const {
-  return (between_ranks_ && op.name() == op::allreduce::name) || has_own_plan(op);
+LAYERBENCH_INLINE std::size_t compute_device::cache_bytes() const {
+  if (entry_.binding == nullptr) return entry_.cache_bytes();
+  return static_cast<std::size_t>(used_parts().caches.last_bytes);
+}
+
+LAYERBENCH_INLINE std::size_t compute_device::core_cache_bytes() const {
+  return static_cast<std::size_t>(used_parts().caches.private_bytes);
+}
+
+LAYERBENCH_INLINE std::vector<int> compute_device::node_by_thread() const {
+  return used_parts().node_by_thread;
+}
+
+LAYERBENCH_INLINE device_clock* compute_device::clock() {
+  device_clock* const own = opened().clock();
+  return timing_ == timing_mode::single ? nullptr : own;
 }
 
 LAYERBENCH_INLINE void compute_device::finish() {
   if (clock() == nullptr) synchronize();
 }
 
+LAYERBENCH_INLINE std::unique_ptr<recording> compute_device::record(
+    const std::function<void()>& work) {
+  try {
+    return opened().record(work);
+  } catch (const error& e) {
+    throw unsupported(fmt::format(
+        "it cannot be recorded in a graph ({}); --timing=stream does without", e.what()));
+  }
+}
+
+LAYERBENCH_INLINE bool compute_device::implements_op(const op::any& op) const {
+  return (between_ranks_ && op.name() == op::allreduce::name) || entry_.has_plan(op);
+}
+
 LAYERBENCH_INLINE std::unique_ptr<any_plan> compute_device::plan(const op::any& op,
                                                                  plan_request request) {
   if (between_ranks_ && op.name() == op::allreduce::name) return between_ranks_(op, request);
   if (choice_ && request.algorithm.empty()) request.algorithm = choice_(op, request);
-  return make_plan(op, request);
+  return make_plan(op, std::move(request));
+}
+
+LAYERBENCH_INLINE std::unique_ptr<any_plan> compute_device::make_plan(const op::any& op,
+                                                                      plan_request request) {
+  activate();  // libraries choose algorithms by the thread count
+  request.type = op.own_type().value_or(request.type);
+  request.recorded = plans_record() && timing() == timing_mode::graph;
+  std::unique_ptr<any_plan> result;
+  if (entry_.has_plan(op)) {
+    if (!op.has(request.pass)) {
+      throw unsupported(fmt::format("{} has no pass {}", op.name(), name(request.pass)));
+    }
+    result = entry_.make_plan(opened(), op, request);
+  }
+  if (!result) throw unsupported(fmt::format("{} has no {}", entry_.name, op.name()));
+  const std::string algorithm = result->algorithm();
+  if (!request.algorithm.empty() && algorithm != request.algorithm) {
+    throw unsupported(fmt::format("{} has {} for it, not {}, which was chosen", entry_.name,
+                                  algorithm, request.algorithm));
+  }
+  if (result->workspace_bytes() > request.workspace_limit) {
+    throw unsupported(fmt::format("{} needs {} bytes of scratch memory, {} are allowed", algorithm,
+                                  result->workspace_bytes(), request.workspace_limit));
+  }
+  return result;
+}
+
+LAYERBENCH_INLINE std::vector<std::unique_ptr<any_plan>> compute_device::alternatives(
+    any_plan& chosen, const op::any& op, plan_request request, std::size_t most) {
+  std::vector<std::unique_ptr<any_plan>> others;
+  const std::string own = chosen.algorithm();
+  for (const alternative& one : chosen.alternatives(most)) {
+    if (others.size() == most) break;
+    if (one.algorithm == own) continue;
+    request.algorithm = one.algorithm;
+    request.built = one.built;
+    try {
+      others.push_back(make_plan(op, request));
+    } catch (const unsupported&) {  // it may need too much scratch memory
+    }
+  }
+  return others;
 }
 
 LAYERBENCH_INLINE bool compute_device::reject(const op::any& op, const plan_request& request,

@@ -48,7 +48,7 @@ LAYERBENCH_INLINE void write_forward_results(compute_device& device, const any_p
     write(*forward, j, known ? inputs[i] : drawn, operands.back());
   }
   const std::unique_ptr<device_memory> workspace = device.allocate(forward->workspace_bytes());
-  const std::unique_ptr<bound_plan> bound = forward->bind(operands, workspace->data());
+  const std::unique_ptr<bound_plan> bound = forward->bound_to(operands, workspace->data());
   device.activate();
   bound->run();
   device.synchronize();

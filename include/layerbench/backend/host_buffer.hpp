@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -129,29 +130,25 @@ class host_buffer {
   std::unique_ptr<void, release> memory_{nullptr, release{std::align_val_t(small_page), 0}};
 };
 
-/// What is the same in all backends whose memory is the host's.
-struct host_memory {
-  static machine::thread_binding binding() { return machine::binding_of_this_thread(); }
-  static const machine::topology& host() { return machine::this_machine(); }
-  [[nodiscard]] static host_buffer allocate(std::size_t bytes) { return host_buffer(bytes); }
-  static void fill(address to, std::size_t bytes, std::byte value) {
+/// Base class of the backends whose memory is the host's. They use the thread that calls them,
+/// unless they say more.
+class host_backend : public run::any_backend {
+ public:
+  [[nodiscard]] static run::backend_entry entry() {
+    return {.on_host = true,
+            .require_memory = &host_buffer::require,
+            .binding = &machine::binding_of_this_thread};
+  }
+  [[nodiscard]] std::unique_ptr<run::device_memory> allocate(std::size_t bytes) const override {
+    return std::make_unique<run::memory_of<host_buffer>>(host_buffer(bytes));
+  }
+  void fill(address to, std::size_t bytes, std::byte value) const override {
     std::memset(to, std::to_integer<int>(value), bytes);
   }
-};
-
-/// And in those that use the thread that calls them, whatever they are offered.
-struct single_threaded_host : host_memory {
-  static int processors() noexcept { return 1; }
-  static int threads_used(int /*offered*/) noexcept { return 1; }
-  static void activate() {}
-  static void copy(address to, const void* from, std::size_t bytes) {
+  void copy(address to, const void* from, std::size_t bytes) const override {
     std::memcpy(to, from, bytes);
   }
-  static void synchronize() {}
-  template <class Work>
-  static void on_all_threads(const Work& work) {
-    work(0);
-  }
+  void on_all_threads(const std::function<void(int)>& work) const override { work(0); }
 };
 
 }  // namespace layerbench

@@ -4,13 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <memory>
-#include <optional>
 #include <string_view>
 #include <vector>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
 #include <layerbench/backend/oracle.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/topology/this_machine.hpp>
@@ -18,31 +15,6 @@
 
 /// The backends and ops that a program has, as values.
 namespace layerbench::run {
-
-/// A backend as programs know it; entry_of (adapter.hpp) makes one of a type. The functions do what
-/// the members of the concept `backend` with these names do.
-struct backend_entry {
-  std::string_view name;
-  std::optional<std::string> (*probe)() noexcept;
-  void (*describe)(description& facts);
-  int (*processors)() noexcept;
-  int (*threads_used)(int offered) noexcept;
-  /// Needs no device: a device_of this is first used when something is planned or allocated.
-  std::unique_ptr<compute_device> (*make_device)(int threads);
-  bool on_host = false;          ///< its memory and threads are this program's
-  bool has_graphs = false;       ///< it records work, so users choose how calls are timed
-  bool only_when_named = false;  ///< programs that run whole models use it only where it is named
-  machine::thread_binding (*binding)() = nullptr;  ///< null: its threads are not this program's
-  void (*choose_device)(int number) = nullptr;     ///< null: there is one device
-  int (*devices)() = nullptr;                      ///< how many there are; null: one
-  std::shared_ptr<void> (*lock_clocks)(int mhz) = nullptr;  ///< null: its clock cannot be held
-  void (*register_buffers)() = nullptr;  ///< null: its library registers no memory
-  int (*ranks)() = nullptr;              ///< null: all ranks are in this program
-  std::string_view more_ranks = {};      ///< how a user starts more of them
-  bool (*serve_first_rank)() = nullptr;  ///< null: its ranks are no processes
-  /// What limits its timings and results of integers on this processor, or nothing; null: nothing.
-  std::optional<std::string> (*integer_note)() = nullptr;
-};
 
 /// A backend that layerbench has and a build may lack, and the CMake option that builds it.
 struct optional_backend {

@@ -301,7 +301,7 @@ class operand_ring {
       bound_[index]->place(places);
     } else {
       if (!workspace_) workspace_ = context_.workspace(plan_.workspace_bytes());
-      bound_.push_back(plan_.bind(places, workspace_->data()));
+      bound_.push_back(plan_.bound_to(places, workspace_->data()));
     }
   }
 

@@ -116,7 +116,7 @@ LAYERBENCH_INLINE void setup_op::run(device_context& context, const ring_buffers
     bound_->place(places);
   } else {
     workspace_ = context.workspace(plan_->workspace_bytes());
-    bound_ = plan_->bind(places, workspace_->data());
+    bound_ = plan_->bound_to(places, workspace_->data());
   }
   bound_->run();
 }

@@ -66,22 +66,18 @@ template <backend B, op::operation Op>
 
 /// Restores the number of threads that the caller's own parallel code uses: a backend sets it for
 /// its calls.
-template <backend B>
 class thread_count_guard {
  public:
-  thread_count_guard() = default;
+  explicit thread_count_guard(const run::backend_entry& of) : of_(of) {}
   thread_count_guard(const thread_count_guard&) = delete;
   thread_count_guard& operator=(const thread_count_guard&) = delete;
   ~thread_count_guard() {
-    if constexpr (requires { B::set_max_threads(before_); }) B::set_max_threads(before_);
+    if (of_.set_max_threads != nullptr) of_.set_max_threads(before_);
   }
 
  private:
-  [[nodiscard]] static int max_threads() {
-    if constexpr (requires { B::max_threads(); }) return B::max_threads();
-    return 0;
-  }
-  int before_ = max_threads();
+  run::backend_entry of_;
+  int before_ = of_.max_threads == nullptr ? 0 : of_.max_threads();
 };
 
 /// Returns `op` with all sizes checked as those of shape files are. Throws bad_input.
@@ -111,7 +107,7 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
 
   /// Measures calls for as long as `state` asks for. What fails is an error of the row.
   void run(benchmark::State& state) {
-    const thread_count_guard<B> guard;
+    const thread_count_guard guard(B::entry());
     try {
       if (state.threads() > 1) {
         throw usage_error("calls share their operands; use row_options::threads, not Threads()");
@@ -129,7 +125,7 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
       throw usage_error(
           "cache:model needs a model, which bench_model --model=FILE measures; use hot or cold");
     }
-    if (const auto reason = B::probe()) {
+    if (const auto reason = B::entry().probe()) {
       throw unavailable(fmt::format("{} cannot run here: {}", B::name, *reason));
     }
     const Op op = checked_op(op_);
@@ -142,7 +138,7 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
     if (what.op.has(how_.pass)) {  // other passes are refused with the plan
       what.expected = reference::exact_value_of(op::verified_as(op), how_.pass);
     }
-    const int threads = how_.threads > 0 ? how_.threads : B::processors();
+    const int threads = how_.threads > 0 ? how_.threads : B::entry().processors();
     auto result =
         std::make_unique<run::benchmark_row>(std::move(what), shared_device<B, Op>(threads));
     result->prepare({.seed = how_.seed, .verify_every_output = how_.verify_every_output});

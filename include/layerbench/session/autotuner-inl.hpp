@@ -141,7 +141,9 @@ LAYERBENCH_INLINE std::vector<std::unique_ptr<any_plan>> autotuner::allowed_plan
   std::vector<std::unique_ptr<any_plan>> plans;
   plans.push_back(context.device().make_plan(op, request));
   own = plans.front()->algorithm();
-  for (auto& other : plans.front()->alternatives(others)) plans.push_back(std::move(other));
+  for (auto& other : context.device().alternatives(*plans.front(), op, request, others)) {
+    plans.push_back(std::move(other));
+  }
   std::erase_if(plans, [&](const auto& plan) { return is_forbidden(work, plan->algorithm()); });
   if (!plans.empty()) return plans;
   std::string reasons;

@@ -104,7 +104,7 @@ class chain {
       for (const std::size_t tensor : step.calls[i].tensors) {
         operands.push_back(at(layout.starts[tensor]));
       }
-      calls_.push_back(plans_[i]->bind(operands, workspace_->data()));
+      calls_.push_back(plans_[i]->bound_to(operands, workspace_->data()));
     }
     for (const model::kept_tensor& kept : step.kept) {
       if (!first_uses_.contains(kept.tensor)) continue;  // a cache that no call reads
@@ -265,7 +265,7 @@ class chain {
     plan->draw(0, data, source->data());
     const std::array places{source->data(), to};
     const auto workspace = memory_->workspace(plan->workspace_bytes());
-    plan->bind(places, workspace->data())->run();
+    plan->bound_to(places, workspace->data())->run();
     device().synchronize();  // the source is freed now
   }
 

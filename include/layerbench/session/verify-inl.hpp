@@ -143,7 +143,7 @@ LAYERBENCH_INLINE trial_run::trial_run(compute_device& device, const any_plan& p
     write(plan, i, inputs_.back(), places.back());
   }
   write_forward_results(device, plan, inputs_, places, seed);
-  bound_ = plan.bind(places, workspace_->data());
+  bound_ = plan.bound_to(places, workspace_->data());
 }
 
 LAYERBENCH_INLINE void trial_run::run(std::byte poison) {

@@ -17,10 +17,16 @@ namespace layerbench::cublas {
 class backend : public cuda::backend {
  public:
   static constexpr std::string_view name = "cublas";
-  static constexpr bool only_when_named = true;
   explicit backend(int threads)
       : cuda::backend(threads),
         handle_(cuda::make_handle<handle>("cublasLtCreate", &cublasLtCreate)) {}
+
+  [[nodiscard]] static run::backend_entry entry() {
+    run::backend_entry own = cuda::backend::entry();
+    own.describe = &describe;
+    own.only_when_named = true;
+    return own;
+  }
 
   static void describe(description& facts) {
     cuda::backend::describe(facts);

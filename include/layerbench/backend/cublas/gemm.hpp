@@ -45,30 +45,32 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     choose(request.algorithm);
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     return post_.scratch_bytes() + algorithm_.workspaceSize;
   }
-  [[nodiscard]] std::string algorithm() const { return name_of(algorithm_, fast_accumulation_); }
+  [[nodiscard]] std::string algorithm() const override {
+    return name_of(algorithm_, fast_accumulation_);
+  }
   /// By estimated speed; in 8 bits also with fast accumulation.
-  [[nodiscard]] std::vector<std::string> alternatives() const {
-    std::vector<std::string> names;
+  [[nodiscard]] std::vector<run::alternative> alternatives(std::size_t /*most*/) override {
+    std::vector<run::alternative> known;
     const proposal_list all = proposals(max_alternatives, /*fast_accumulation=*/false);
     const proposal_list fast =
         type_ == dtype::f8_e4m3 ? proposals(max_alternatives, true) : proposal_list();
     const auto add = [&](const proposal_list& from, std::size_t i, bool fast_accumulation) {
       if (i >= from.size()) return;
       const std::string name = name_of(from[i], fast_accumulation);
-      if (std::ranges::find(names, name) == names.end()) names.push_back(name);
+      if (std::ranges::find(known, name, &run::alternative::algorithm) == known.end())
+        known.push_back({name});
     };
     for (std::size_t i = 0; i < max_alternatives; ++i) {
       add(all, i, false);
       add(fast, i, true);
     }
-    return names;
+    return known;
   }
 
-  template <class Sum>
-  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
+  [[nodiscard]] reference::sum as_stored(std::size_t operand, reference::sum exact) const override {
     if (type_ == dtype::f8_e4m3 && operand == product_.output) {
       exact = fast_accumulation_ ? fast_accumulated(operand, exact)
                                  : accumulated_in_parts(operand, exact);

@@ -27,8 +27,7 @@ class plan<cublas::backend, op::stream> : public cuda::tensor_plan {
         grid_(grid_of(device, o.kind, size_)),
         kernel_(device.kernels().find(dtype::f32, kernel_of(o.kind))) {}
 
-  [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
-  [[nodiscard]] std::string algorithm() const {
+  [[nodiscard]] std::string algorithm() const override {
     return (adds_up() ? "cudaMemsetAsync+nvrtc_" : "nvrtc_") + std::string(kernel_of(kind_));
   }
 

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -45,7 +46,7 @@ inline void add_library_variables(description& facts) {
 
 /// Base class of the backends on NVIDIA GPUs: the current GPU and one non-blocking stream, to which
 /// one host thread enqueues all work.
-class backend {
+class backend : public run::any_backend {
  public:
   explicit backend(int /*threads*/)
       : device_(current_device()),
@@ -55,17 +56,26 @@ class backend {
         clock_(stream_.get()),
         kernels_(device_) {}
 
-  static std::optional<std::string> probe() noexcept { return unavailable_reason(); }
+  [[nodiscard]] static run::backend_entry entry() {
+    return {.probe = &unavailable_reason,
+            .describe = &describe,
+            .has_graphs = true,
+            .cache_bytes = &cache_bytes,
+            .require_memory = &require,
+            .choose_device = &choose,
+            .devices = &device_count,
+            .lock_clocks = [](int mhz) -> std::shared_ptr<void> {
+              return std::make_shared<clock_lock>(static_cast<unsigned>(mhz),
+                                                  bus_id_of(current_device()));
+            }};
+  }
+
   static void choose(int number) {
     const cudaError_t status = cudaSetDevice(number);
     if (status == cudaSuccess) return;
     throw unavailable(fmt::format("GPU {} cannot be used here: cudaSetDevice: {}", number,
                                   status_traits<cudaError_t>::text(status)));
   }
-  /// Number of GPUs; 0 where none can be used.
-  static int devices() noexcept { return device_count(); }
-  static int processors() noexcept { return 1; }
-  static int threads_used(int /*offered*/) noexcept { return 1; }
 
   static void describe(description& facts) {
     using enum field_dimension;
@@ -89,7 +99,7 @@ class backend {
     add_library_variables(facts);
   }
 
-  void activate() const { check(cudaSetDevice(device_), "cudaSetDevice"); }
+  void activate() const override { check(cudaSetDevice(device_), "cudaSetDevice"); }
   /// Bytes of the L2 cache. 0 without a GPU, where rows can still be listed.
   static std::size_t cache_bytes() {
     return unavailable_reason() ? 0 : properties_of(current_device()).l2_bytes;
@@ -102,43 +112,43 @@ class backend {
     if (bytes <= free) return;
     throw not_enough_memory(static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(free));
   }
-  [[nodiscard]] static buffer allocate(std::size_t bytes) { return buffer(bytes); }
-  void fill(address to, std::size_t bytes, std::byte value) const {
+  [[nodiscard]] std::unique_ptr<run::device_memory> allocate(std::size_t bytes) const override {
+    return std::make_unique<run::memory_of<buffer>>(buffer(bytes));
+  }
+  void fill(address to, std::size_t bytes, std::byte value) const override {
     check(cudaMemsetAsync(to, std::to_integer<int>(value), bytes, stream()), "cudaMemsetAsync");
   }
   /// Copies memory; in a captured graph by a kernel, so both addresses must be on the device. In a
   /// model a kernel precedes each call, and the gap between a copy and a kernel may be longer than
   /// between two kernels.
-  void copy(address to, const void* from, std::size_t bytes) const {
+  void copy(address to, const void* from, std::size_t bytes) const override {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream(), &status), "cudaStreamIsCapturing");
     if (status != cudaStreamCaptureStatusNone) return copy_by_kernel(to, from, bytes);
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "cudaMemcpyAsync");
   }
   /// Waits for all enqueued work. Throws api_error if any of it failed.
-  void synchronize() const { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
+  void synchronize() const override {
+    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  }
 
-  /// See `backend`.
-  [[nodiscard]] std::optional<std::string> lasting_error() const {
+  [[nodiscard]] std::optional<std::string> lasting_error() const override {
     return lasting_error_after(stream());
   }
 
   [[nodiscard]] int device() const noexcept { return device_; }
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_.get(); }
-  [[nodiscard]] stream_clock& clock() noexcept { return clock_; }
+  [[nodiscard]] void* queue() const override { return stream(); }
+  [[nodiscard]] run::device_clock* clock() override { return &clock_; }
   /// Kernels for what no library call does.
   [[nodiscard]] cuda::kernels& kernels() const noexcept { return kernels_; }
-  template <class Work>
-  [[nodiscard]] graph record(Work&& work) const {
+  [[nodiscard]] std::unique_ptr<run::recording> record(
+      const std::function<void()>& work) const override {
     copy_by_kernel(nullptr, nullptr, 0);  // loading the kernel cannot be captured
-    return graph(stream(), std::forward<Work>(work));
+    return std::make_unique<graph>(stream(), work);
   }
-  [[nodiscard]] std::map<std::string, double> telemetry() const { return nvml_.read(); }
-  [[nodiscard]] peak_rates peaks(dtype type) const { return peaks_.of(type); }
-  /// See `backend` and clock_lock.
-  [[nodiscard]] static std::shared_ptr<void> lock_clocks(int mhz) {
-    return std::make_shared<clock_lock>(static_cast<unsigned>(mhz), bus_id_of(current_device()));
-  }
+  [[nodiscard]] std::map<std::string, double> telemetry() const override { return nvml_.read(); }
+  [[nodiscard]] peak_rates peaks(dtype type) const override { return peaks_.of(type); }
 
  private:
   void copy_by_kernel(address to, const void* from, std::size_t bytes) const {

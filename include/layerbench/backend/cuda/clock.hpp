@@ -9,6 +9,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cuda/handle.hpp>
 
 namespace layerbench::cuda {
@@ -17,17 +18,17 @@ namespace layerbench::cuda {
 /// GPU never waits for the host to enqueue the next call. As a library may itself wait for the
 /// stream, it is blocked for 1 ms at most, or for twice as long as the work of last time took to
 /// enqueue, but never for more than 50 ms.
-class stream_clock {
+class stream_clock final : public run::device_clock {
  public:
   explicit stream_clock(cudaStream_t timed) : stream_(timed) {}
   stream_clock(const stream_clock&) = delete;
   stream_clock& operator=(const stream_clock&) = delete;
   /// Unblocks the stream if an exception prevented stop().
-  ~stream_clock() {
+  ~stream_clock() override {
     if (hold_.blocked.exchange(false)) static_cast<void>(cudaStreamSynchronize(stream_));
   }
 
-  void start() {
+  void start() override {
     hold_.blocked = true;
     check(cudaLaunchHostFunc(stream_, &spin, &hold_), "cudaLaunchHostFunc");
     check(cudaEventRecord(begin_.get(), stream_), "cudaEventRecord");
@@ -38,7 +39,7 @@ class stream_clock {
   }
   /// Waits for the work enqueued since start() and returns its seconds. Throws api_error if any of
   /// it failed.
-  [[nodiscard]] double stop() {
+  [[nodiscard]] double stop() override {
     check(cudaEventRecord(end_.get(), stream_), "cudaEventRecord");
     hold_.blocked = false;
     adapt_hold(steady::now() - started_);

@@ -6,6 +6,7 @@
 
 #include <cuda_runtime_api.h>
 
+#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cuda/handle.hpp>
 
 namespace layerbench::cuda {
@@ -43,7 +44,7 @@ class capture {
 };
 
 /// An executable CUDA graph of the work of a stream.
-class graph {
+class graph final : public run::recording {
  public:
   /// Captures what `work` enqueues in the stream, without running it. `work` must not allocate
   /// memory or wait for the stream. Throws the exceptions of `work`, and api_error if a call cannot
@@ -59,7 +60,9 @@ class graph {
   }
 
   /// Enqueues one run of the graph.
-  void launch() const { check(cudaGraphLaunch(executable_.get(), stream_), "cudaGraphLaunch"); }
+  void launch() const override {
+    check(cudaGraphLaunch(executable_.get(), stream_), "cudaGraphLaunch");
+  }
 
  private:
   template <class Work>

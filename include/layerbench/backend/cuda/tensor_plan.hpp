@@ -77,12 +77,12 @@ class device_number {
 
 /// Base class of the plans on NVIDIA GPUs: operands in device memory, in the requested order and
 /// without padding.
-class tensor_plan {
+class tensor_plan : public run::any_plan {
  public:
-  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
+  [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
 
   /// Stores row-major `values` in the operand's type and order.
-  void upload(std::size_t operand, std::span<const float> values, address to) const {
+  void upload(std::size_t operand, std::span<const float> values, address to) const override {
     const double scale = operands_[operand].logical.scale;
     with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored = stored_elements<T>(operand);
@@ -94,8 +94,8 @@ class tensor_plan {
     });
   }
 
-  /// As upload() of all elements of `data`, by a kernel that is only enqueued.
-  void draw(std::size_t operand, const run::test_data& data, address to) const {
+  /// By a kernel that is only enqueued.
+  void draw(std::size_t operand, const run::test_data& data, address to) const override {
     if (data.size() == 0) return;
     const auto size = static_cast<std::int64_t>(data.size());
     kernels_->find(dtype::f32, "draw")
@@ -103,22 +103,20 @@ class tensor_plan {
                 memory_axes_of(operand), drawn_data(data));
   }
 
-  /// Row-major index of the first element that is infinite or not a number.
   [[nodiscard]] std::optional<std::int64_t> first_non_finite(std::size_t operand,
-                                                             address from) const {
+                                                             address from) const override {
     return search("find_non_finite", operand, from, stored_type_of(operand));
   }
 
-  /// Row-major index of the first element that differs between two copies of the operand.
   [[nodiscard]] std::optional<std::int64_t> first_difference(std::size_t operand, address a,
-                                                             address b) const {
+                                                             address b) const override {
     const auto bytes = static_cast<int>(traits(logical(operand).type).bytes);
     return search("find_difference", operand, a, b, bytes);
   }
 
-  /// The elements at these row-major indices, by one small copy each.
+  /// By one small copy for each element.
   [[nodiscard]] std::vector<float> gather(std::size_t operand, address from,
-                                          std::span<const std::int64_t> indices) const {
+                                          std::span<const std::int64_t> indices) const override {
     std::vector<float> values(indices.size());
     with_stored_number(logical(operand).type, [&]<class T>(T /*tag*/) {
       for (std::size_t i = 0; i < indices.size(); ++i) {
@@ -132,7 +130,7 @@ class tensor_plan {
   }
 
   /// Reads the operand back as row-major `values`.
-  void download(std::size_t operand, address from, std::span<float> values) const {
+  void download(std::size_t operand, address from, std::span<float> values) const override {
     const double scale = operands_[operand].logical.scale;
     with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> stored = stored_elements<T>(operand);
@@ -169,8 +167,8 @@ class tensor_plan {
 
   /// The error bound of an exact result that a library may also round before it adds `bias`. cuBLAS
   /// does so where it splits the sums of a product, and some kernels of cuDNN.
-  template <class Sum>
-  [[nodiscard]] static Sum rounded_before_bias(Sum exact, const op::operand& bias) {
+  [[nodiscard]] static reference::sum rounded_before_bias(reference::sum exact,
+                                                          const op::operand& bias) {
     const double largest = std::max(std::abs(bias.low), std::abs(bias.high));
     ++exact.roundings;
     exact.rounded = std::max(exact.rounded, std::abs(exact.value) + largest);
@@ -178,8 +176,7 @@ class tensor_plan {
   }
 
   /// The error bound of an exact result that is rounded before the post-ops.
-  template <class Sum>
-  [[nodiscard]] static Sum rounded_before_post(Sum exact) {
+  [[nodiscard]] static reference::sum rounded_before_post(reference::sum exact) {
     ++exact.roundings;
     exact.rounded = std::max(exact.rounded, exact.before_post);
     return exact;
@@ -191,8 +188,7 @@ class tensor_plan {
   /// run::expected_square_error(). One instruction adds 32 products and truncates the sum.
   /// Truncation errors do not cancel, so the error of a long sum grows with the number of
   /// instructions, not with its square root.
-  template <class Sum>
-  [[nodiscard]] Sum fast_accumulated(std::size_t output, Sum exact) const {
+  [[nodiscard]] reference::sum fast_accumulated(std::size_t output, reference::sum exact) const {
     return accumulated_in_parts(output, exact, std::max(1.0, static_cast<double>(exact.terms)));
   }
 
@@ -200,8 +196,8 @@ class tensor_plan {
   /// CUTLASS adds up 128. The squares of P parts add up to value^2 / P + (1 - 1 / P) squares on
   /// average. Near 0, where this error shows, parts have both signs, so their errors are taken as
   /// independent.
-  template <class Sum>
-  [[nodiscard]] Sum accumulated_in_parts(std::size_t output, Sum exact, double part = 128) const {
+  [[nodiscard]] reference::sum accumulated_in_parts(std::size_t output, reference::sum exact,
+                                                    double part = 128) const {
     constexpr double products = 32;
     const auto terms = static_cast<double>(exact.terms);
     const double parts = std::max(1.0, terms / part);

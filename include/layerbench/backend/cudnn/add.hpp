@@ -45,7 +45,7 @@ class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
     }
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     return gradient_ ? gradient_->workspace_bytes() : joins_sum_ ? 0 : post_.scratch_bytes();
   }
 
@@ -63,8 +63,8 @@ class plan<cudnn::backend, op::add> : public cudnn::direct_plan {
     post_.run(stream(), sum, bound.operands);
   }
 
-  template <class Sum>
-  [[nodiscard]] Sum as_stored(std::size_t /*operand*/, const Sum& exact) const {
+  [[nodiscard]] reference::sum as_stored(std::size_t /*operand*/,
+                                         reference::sum exact) const override {
     return post_ && !joins_sum_ ? rounded_before_post(exact) : exact;
   }
 

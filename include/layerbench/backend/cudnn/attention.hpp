@@ -248,14 +248,11 @@ namespace layerbench {
 template <>
 class plan<cudnn::backend, op::attention> : public cudnn::graph_plan<cudnn::attention_graph> {
  public:
-  /// `chosen`: a plan of other_plans() for the same request, in place of the one that the request
-  /// names.
-  plan(const cudnn::backend& device, const op::attention& o, const plan_request& request,
-       std::optional<cudnn::execution_plan> chosen = std::nullopt)
+  plan(const cudnn::backend& device, const op::attention& o, const plan_request& request)
       : graph_plan(device, o.operands(request.pass, request.type), request.order, request,
                    graph(o, request),
                    cudnn::positions(o.operands(request.pass, request.type).size()),
-                   std::move(chosen)) {
+                   cudnn::built_plan<cudnn::execution_plan>(request)) {
     for (std::size_t i = 0; i < operands().size(); ++i) {
       if (logical(i).opaque) set_bytes(i, cudnn::attention_graph::workspace_operand_bytes(o));
     }

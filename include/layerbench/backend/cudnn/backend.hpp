@@ -18,17 +18,24 @@ namespace layerbench::cudnn {
 class backend : public cublas::backend {
  public:
   static constexpr std::string_view name = "cudnn";
-  static constexpr bool only_when_named = false;
   explicit backend(int threads)
       : cublas::backend(threads), handle_(cuda::make_handle<handle>("cudnnCreate", &cudnnCreate)) {
     cuda::check(cudnnSetStream(handle_.get(), stream()), "cudnnSetStream");
+  }
+
+  [[nodiscard]] static run::backend_entry entry() {
+    run::backend_entry own = cublas::backend::entry();
+    own.probe = &probe;
+    own.describe = &describe;
+    own.only_when_named = false;
+    return own;
   }
 
   static std::optional<std::string> probe() noexcept {
     if (cudnnGetVersion() / 10000 != CUDNN_MAJOR) {
       return "the loaded cuDNN has another major version than the one compiled for";
     }
-    return cublas::backend::probe();
+    return cuda::unavailable_reason();
   }
 
   static void describe(description& facts) {

@@ -43,10 +43,9 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
     if (o.learned() < 2) unlearned_.emplace(device, o.c);
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const { return workspace_bytes_; }
+  [[nodiscard]] std::size_t workspace_bytes() const override { return workspace_bytes_; }
 
-  template <class Sum>
-  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
+  [[nodiscard]] reference::sum as_stored(std::size_t operand, reference::sum exact) const override {
     exact = normalization_plan::as_stored(operand, exact);
     return post_ ? rounded_before_post(exact) : exact;
   }

@@ -39,8 +39,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
   };
 
   plan(cudnn::backend& device, const op::conv& o, const plan_request& request)
-      : plan(device, o, request, first_proposal(device, o, request)) {}
-  /// `chosen`: of other_plans() for the same request, in place of the plan that the request names.
+      : plan(device, o, request, proposal_of(device, o, request)) {}
   plan(cudnn::backend& device, const op::conv& o, const plan_request& request, proposal chosen)
       : graph_plan(device, o.operands(request.pass, request.type), request.order,
                    without_suffixes(request), graph_of(o, request, chosen),
@@ -63,13 +62,13 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
                            request.workspace_limit);
   }
 
-  [[nodiscard]] std::string algorithm() const {
+  [[nodiscard]] std::string algorithm() const override {
     return graph_execution::algorithm() + std::string(graph().is_fast() ? cuda::fast_suffix : "") +
            std::string(has_post_kernel() ? cuda::post_kernel_suffix : "");
   }
   /// The last ones: in f8_e4m3 up to half with fast accumulation, and up to a quarter with the
   /// post-ops in a layerbench kernel.
-  [[nodiscard]] std::vector<proposal> other_plans(std::size_t most) const {
+  [[nodiscard]] std::vector<run::alternative> alternatives(std::size_t most) override {
     const bool is_joined = !has_post_kernel();
     std::vector<proposal> last;
     const auto add = [&](proposal of, std::size_t count) {
@@ -88,10 +87,10 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
       others.push_back({graph().is_fast(), is_joined, std::move(other)});
     }
     std::ranges::move(last, std::back_inserter(others));
-    return others;
+    return cudnn::as_alternatives(std::move(others));
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     return std::max(graph_plan::workspace_bytes(),
                     bias_gradient_ ? bias_gradient_->workspace_bytes() : 0);
   }
@@ -100,8 +99,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
   /// bound of other libraries, in single elements and in the root mean square, were seen on an
   /// H100. cuDNN does not say whether sums of f8_e4m3 use fast accumulation, so the bound allows
   /// for it.
-  template <class Sum>
-  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
+  [[nodiscard]] reference::sum as_stored(std::size_t operand, reference::sum exact) const override {
     if (operand + 1 != operands().size()) return exact;
     exact = graph_plan::as_stored(operand, exact);
     if (scale_) exact = fast_accumulated(operand, exact);
@@ -126,10 +124,11 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
     return {o, request, of.fast};
   }
 
-  /// The graph that the requested algorithm names. Without a request the first graph with a plan
-  /// that is no fallback, and that plan.
-  [[nodiscard]] static proposal first_proposal(const cudnn::backend& device, const op::conv& o,
-                                               const plan_request& request) {
+  /// What alternatives() built, or the graph that the requested algorithm names. Without a request
+  /// the first graph with a plan that is no fallback, and that plan.
+  [[nodiscard]] static proposal proposal_of(const cudnn::backend& device, const op::conv& o,
+                                            const plan_request& request) {
+    if (auto built = cudnn::built_plan<proposal>(request)) return *std::move(built);
     if (!request.algorithm.empty()) {
       const bool joined = !request.algorithm.ends_with(cuda::post_kernel_suffix);
       const std::string name = cuda::without_suffix(request.algorithm, cuda::post_kernel_suffix);

@@ -30,7 +30,7 @@ class plan<cudnn::backend, op::cross_entropy> : public cudnn::direct_plan {
     }
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     return loss_ ? partial_sum_count * sizeof(float) : 0;
   }
 

@@ -26,13 +26,11 @@ class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_gr
  public:
   static constexpr bool has_post_ops = true;
 
-  /// `chosen`: a plan of other_plans() for the same request, in place of the one that the request
-  /// names.
-  plan(cudnn::backend& device, const op::deconv& o, const plan_request& request,
-       std::optional<cudnn::execution_plan> chosen = std::nullopt)
+  plan(cudnn::backend& device, const op::deconv& o, const plan_request& request)
       : graph_plan(device, o.operands(request.pass, request.type), orders(o, request), request,
                    cudnn::conv_graph(o.transposed(), with_swapped_passes(request)),
-                   tensors_of(o, request.pass), std::move(chosen), o.post),
+                   tensors_of(o, request.pass), cudnn::built_plan<cudnn::execution_plan>(request),
+                   o.post),
         o_(o),
         pass_(request.pass) {
     if (o.groups > 1) throw unsupported("no transposed convolutions in groups");
@@ -45,13 +43,12 @@ class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_gr
                            request.workspace_limit);
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     return std::max(graph_plan::workspace_bytes(),
                     bias_gradient_ ? bias_gradient_->workspace_bytes() : 0);
   }
 
-  template <class Sum>
-  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
+  [[nodiscard]] reference::sum as_stored(std::size_t operand, reference::sum exact) const override {
     const bool adds_bias = pass_ == op::pass::fwd && o_.bias && operand + 1 == operands().size();
     exact = graph_plan::as_stored(operand, exact);
     return adds_bias ? rounded_before_bias(exact, logical(2)) : exact;

@@ -39,7 +39,7 @@ class plan<cudnn::backend, op::embedding> : public cudnn::direct_plan {
 
   /// Of the gradient: the sums of several lists of a row; for each list its first index, for each
   /// index the next of its list.
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     if (!lists_) return 0;
     return sum_bytes() + static_cast<std::size_t>(o_.rows * parts_ + o_.n) * sizeof(int);
   }

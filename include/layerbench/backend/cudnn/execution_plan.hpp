@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -15,6 +16,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cudnn/engine.hpp>
 
 namespace layerbench::cudnn {
@@ -168,6 +170,20 @@ inline constexpr std::size_t any_number = std::numeric_limits<std::size_t>::max(
   throw unsupported(
       fmt::format("the chosen plan {} cannot be used in {} with up to {} bytes of workspace", text,
                   name(limits.type), limits.workspace_bytes));
+}
+
+/// What alternatives() of a plan returns.
+template <class Built>
+[[nodiscard]] std::vector<run::alternative> as_alternatives(std::vector<Built> plans) {
+  std::vector<run::alternative> all;
+  for (Built& built : plans) all.push_back({.built = std::make_shared<Built>(std::move(built))});
+  return all;
+}
+/// One of these that a request has; nothing if it has none.
+template <class Built>
+[[nodiscard]] std::optional<Built> built_plan(const plan_request& request) {
+  if (!request.built) return std::nullopt;
+  return std::move(*std::static_pointer_cast<Built>(request.built));
 }
 
 }  // namespace layerbench::cudnn

@@ -101,10 +101,7 @@ namespace layerbench {
 template <>
 class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cuda::tensor_plan> {
  public:
-  /// `chosen`: a plan of other_plans() for the same request, in place of the one that the request
-  /// names.
-  plan(cudnn::backend& device, const op::layernorm& o, const plan_request& request,
-       std::optional<cudnn::execution_plan> chosen = std::nullopt)
+  plan(cudnn::backend& device, const op::layernorm& o, const plan_request& request)
       : normalization_plan(request.pass, o.epsilon, device, o.operands(request.pass, request.type),
                            layout::nchw),
         o_(o),
@@ -115,7 +112,8 @@ class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cud
     }
     const plan_request single = in_single_precision(request);
     gradients_.emplace(device, single, cudnn::layernorm_graph(o, single.type),
-                       cudnn::positions(operands().size()), std::move(chosen));
+                       cudnn::positions(operands().size()),
+                       cudnn::built_plan<cudnn::execution_plan>(request));
     const cudnn::layernorm_graph& graph = gradients_->graph();
     if (graph.unlearned().empty()) return;
     unlearned_.emplace(device, o.columns());
@@ -124,15 +122,15 @@ class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cud
     }
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     return gradients_ ? gradients_->workspace_bytes() : 0;
   }
-  [[nodiscard]] std::string algorithm() const {
+  [[nodiscard]] std::string algorithm() const override {
     return gradients_ ? gradients_->algorithm() : "nvrtc_layernorm";
   }
-  [[nodiscard]] std::vector<cudnn::execution_plan> other_plans(std::size_t most) const {
+  [[nodiscard]] std::vector<run::alternative> alternatives(std::size_t most) override {
     if (!gradients_) return {};
-    return gradients_->other_plans(most);
+    return cudnn::as_alternatives(gradients_->other_plans(most));
   }
 
   struct binding {

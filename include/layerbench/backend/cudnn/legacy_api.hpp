@@ -64,9 +64,8 @@ class tensor_descriptor {
 /// the plan says so.
 class direct_plan : public cuda::tensor_plan {
  public:
-  [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
   /// Functions and kernels, separated by "+"; names of kernels start with "nvrtc_".
-  [[nodiscard]] std::string algorithm() const { return std::string(function_); }
+  [[nodiscard]] std::string algorithm() const override { return std::string(function_); }
 
   struct binding {
     std::vector<address> operands;

@@ -51,7 +51,7 @@ class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
     sum_ = device.kernels().find(request.type, "bias_gradient");
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     return static_cast<std::size_t>(parts_) * static_cast<std::size_t>(sums_) * sizeof(float);
   }
 

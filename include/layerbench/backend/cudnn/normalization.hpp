@@ -27,7 +27,7 @@ class unlearned_parameters {
   unlearned_parameters(backend& device, std::int64_t channels)
       : bytes_((static_cast<std::size_t>(channels) * sizeof(float) + alignment - 1) / alignment *
                alignment),
-        memory_(backend::allocate(count * bytes_)) {
+        memory_(count * bytes_) {
     std::vector<float> values(count * bytes_ / sizeof(float), 0.0F);
     std::fill_n(values.begin(), channels, 1.0F);
     device.copy(memory_.data(), values.data(), count * bytes_);
@@ -51,7 +51,7 @@ class unlearned_parameters {
 template <class Base>
 class normalization_plan : public Base {
  public:
-  void upload(std::size_t operand, std::span<const float> values, address to) const {
+  void upload(std::size_t operand, std::span<const float> values, address to) const override {
     if (operand != inverse_deviation_) return Base::upload(operand, values, to);
     std::vector<float> inverses;
     for (const float variance : values) {
@@ -59,16 +59,16 @@ class normalization_plan : public Base {
     }
     Base::upload(operand, inverses, to);
   }
-  void download(std::size_t operand, address from, std::span<float> values) const {
+  void download(std::size_t operand, address from, std::span<float> values) const override {
     Base::download(operand, from, values);
     if (operand == inverse_deviation_) convert_to_variances(values);
   }
-  void draw(std::size_t operand, const run::test_data& data, address to) const {
+  void draw(std::size_t operand, const run::test_data& data, address to) const override {
     if (operand != inverse_deviation_) return Base::draw(operand, data, to);
     upload(operand, run::random_values(data), to);
   }
   [[nodiscard]] std::optional<std::int64_t> first_non_finite(std::size_t operand,
-                                                             address from) const {
+                                                             address from) const override {
     if (operand != inverse_deviation_) return Base::first_non_finite(operand, from);
     std::vector<float> values(static_cast<std::size_t>(elements(this->logical(operand).extents)));
     download(operand, from, values);
@@ -77,7 +77,7 @@ class normalization_plan : public Base {
     return bad - values.begin();
   }
   [[nodiscard]] std::vector<float> gather(std::size_t operand, address from,
-                                          std::span<const std::int64_t> indices) const {
+                                          std::span<const std::int64_t> indices) const override {
     std::vector<float> values = Base::gather(operand, from, indices);
     if (operand == inverse_deviation_) convert_to_variances(values);
     return values;
@@ -86,8 +86,7 @@ class normalization_plan : public Base {
   /// Error bound of a variance that is computed back from a stored inverse deviation. Squaring
   /// doubles its relative error. CUDA's rsqrtf has errors of up to two units in the last place, as
   /// four roundings; one more is the addition of epsilon.
-  template <class Sum>
-  [[nodiscard]] Sum as_stored(std::size_t operand, Sum exact) const {
+  [[nodiscard]] reference::sum as_stored(std::size_t operand, reference::sum exact) const override {
     if (operand != inverse_deviation_) return exact;
     exact.rounded = 2 * (exact.value + epsilon_);
     exact.roundings = 5;

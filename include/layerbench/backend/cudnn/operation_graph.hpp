@@ -252,11 +252,15 @@ class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
     address workspace;
   };
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     return post_.scratch_bytes() + graph_execution<Graph>::workspace_bytes();
   }
-  [[nodiscard]] std::string algorithm() const {
+  [[nodiscard]] std::string algorithm() const override {
     return graph_execution<Graph>::algorithm() + std::string(post_ ? cuda::post_kernel_suffix : "");
+  }
+
+  [[nodiscard]] std::vector<run::alternative> alternatives(std::size_t most) override {
+    return as_alternatives(this->other_plans(most));
   }
 
   [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
@@ -274,8 +278,8 @@ class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
     apply_post(bound);
   }
 
-  template <class Sum>
-  [[nodiscard]] Sum as_stored(std::size_t /*operand*/, const Sum& exact) const {
+  [[nodiscard]] reference::sum as_stored(std::size_t /*operand*/,
+                                         reference::sum exact) const override {
     return post_ ? rounded_before_post(exact) : exact;
   }
 

@@ -18,18 +18,22 @@
 namespace layerbench::mpi {
 
 /// The leader's side of MPI: the rank that measures.
-class backend : public single_threaded_host {
+class backend : public host_backend {
  public:
   static constexpr std::string_view name = "mpi";
-  static constexpr bool waits = true;
-  static constexpr std::string_view more_ranks =
-      "mpirun -np N (as root with --allow-run-as-root) or srun --mpi=pmix --ntasks=N starts N of "
-      "them";
-
   explicit backend(int /*threads*/) {}
 
-  static std::optional<std::string> probe() noexcept { return std::nullopt; }
-  static int ranks() { return rank_group::all().size(); }
+  [[nodiscard]] static run::backend_entry entry() {
+    run::backend_entry own = host_backend::entry();
+    own.describe = &describe;
+    own.waits = true;
+    own.ranks = [] { return rank_group::all().size(); };
+    own.more_ranks =
+        "mpirun -np N (as root with --allow-run-as-root) or srun --mpi=pmix --ntasks=N starts N of "
+        "them";
+    own.serve_first_rank = &serve_first_rank;
+    return own;
+  }
 
   /// Returns false on the leader. On a worker, executes the leader's commands up to the end, then
   /// returns true.

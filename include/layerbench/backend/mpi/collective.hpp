@@ -42,7 +42,7 @@ namespace mpi {
 
 /// The leader's side of a collective: the leader has the first row of each operand, the workers
 /// have the others.
-class leader_plan {
+class leader_plan : public run::any_plan {
  public:
   /// Throws as operands_of does.
   leader_plan(const op::collective& o, const plan_request& request)
@@ -51,19 +51,20 @@ class leader_plan {
         operands_(operands_of(o, request)),
         workers_(library::mpi, o, request.type, operands_) {}
 
-  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
-  [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
-  [[nodiscard]] std::string algorithm() const { return algorithm_of(backend::name, collective_); }
+  [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
+  [[nodiscard]] std::string algorithm() const override {
+    return algorithm_of(backend::name, collective_);
+  }
 
   /// `values` are the rows of all ranks. Throws not_enough_memory where the workers on this machine
   /// would not find enough for their arrays.
-  void upload(std::size_t operand, std::span<const float> values, address to) const {
+  void upload(std::size_t operand, std::span<const float> values, address to) const override {
     const auto workers = static_cast<std::size_t>(rank_group::all().ranks_on_host() - 1);
     host_buffer::require(workers * 2 * std::max(operands_[0].bytes, operands_[1].bytes));
     workers_.upload(operand, values);
     store_row(operands_[operand].logical, values.first(row(operand)), to);
   }
-  void download(std::size_t operand, address from, std::span<float> values) const {
+  void download(std::size_t operand, address from, std::span<float> values) const override {
     workers_.download(operand, values);
     load_row(operands_[operand].logical, from, values.first(row(operand)));
   }

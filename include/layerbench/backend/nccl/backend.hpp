@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -156,20 +157,33 @@ inline void describe_library(description& facts) {
 class backend : public cuda::backend {
  public:
   static constexpr std::string_view name = "nccl";
-  static constexpr bool waits = true;
-  static constexpr bool plans_record = true;
-  static constexpr std::string_view more_ranks = "each GPU is a rank";
 
-  static void choose(int number) = delete;  ///< all GPUs take part
-  void record() = delete;                   ///< plans do, since all ranks must record the same
+  [[nodiscard]] static run::backend_entry entry() {
+    run::backend_entry own = cuda::backend::entry();
+    own.probe = &probe;
+    own.describe = &describe;
+    own.waits = true;
+    own.plans_record = true;
+    own.choose_device = nullptr;  // all GPUs take part
+    own.devices = nullptr;
+    own.register_buffers = [] { register_buffers(); };
+    own.ranks = &ranks;
+    own.more_ranks = "each GPU is a rank";
+    return own;
+  }
+  /// Plans record, since all ranks must record the same.
+  [[nodiscard]] std::unique_ptr<run::recording> record(
+      const std::function<void()>& /*work*/) const override {
+    return nullptr;
+  }
 
   /// Number of GPUs; 1 without a GPU, where rows can still be listed.
-  static int ranks() { return std::max(1, devices()); }
+  static int ranks() { return std::max(1, cuda::device_count()); }
 
   /// Also refuses CUDA_LAUNCH_BLOCKING with several GPUs. A launch then returns when its kernel
   /// ends, and NCCL's kernels end when those of all GPUs run, which are launched later.
   static std::optional<std::string> probe() noexcept {
-    if (auto reason = cuda::backend::probe()) return reason;
+    if (auto reason = cuda::unavailable_reason()) return reason;
     const char* blocking = std::getenv("CUDA_LAUNCH_BLOCKING");
     if (ranks() == 1 || blocking == nullptr || std::string_view(blocking) == "0") return {};
     return "CUDA_LAUNCH_BLOCKING is set, and one process has several GPUs; unset it";
@@ -191,14 +205,16 @@ class backend : public cuda::backend {
     facts["nccl_ranks"] = {std::to_string(ranks()), field_dimension::setting};
   }
 
-  [[nodiscard]] buffer allocate(std::size_t bytes) const { return allocate(bytes, 0); }
+  [[nodiscard]] std::unique_ptr<run::device_memory> allocate(std::size_t bytes) const override {
+    return std::make_unique<run::memory_of<buffer>>(memory(bytes, 0));
+  }
   /// Memory of GPU `number` of this process, which is the current device.
-  [[nodiscard]] buffer allocate(std::size_t bytes, std::size_t number) const {
+  [[nodiscard]] buffer memory(std::size_t bytes, std::size_t number) const {
     return registers_ ? buffer(bytes, ranks_[number].communicator) : buffer(bytes);
   }
 
   /// Waits for all GPUs of this process.
-  void synchronize() const {
+  void synchronize() const override {
     for (const rank& item : ranks_) {
       cuda::check(cudaStreamSynchronize(item.stream), "cudaStreamSynchronize");
     }
@@ -235,7 +251,7 @@ class backend : public cuda::backend {
         if (bytes.at(i) <= kept.bytes) continue;
         synchronize();
         kept = {};  // frees the old one first
-        on(number, [&] { kept.memory = allocate(bytes.at(i), number); });
+        on(number, [&] { kept.memory = memory(bytes.at(i), number); });
         kept.bytes = bytes.at(i);
       }
     }

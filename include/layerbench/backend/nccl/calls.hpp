@@ -200,7 +200,7 @@ class collective_calls {
   bool recorded_;
   std::vector<arrays> arrays_;  ///< of each GPU of this process
   int root_ = 0;                ///< of the next broadcast
-  std::vector<cuda::graph> graphs_;
+  std::deque<cuda::graph> graphs_;
   bool is_launched_ = false;
 };
 

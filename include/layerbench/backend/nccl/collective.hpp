@@ -23,7 +23,7 @@ namespace nccl {
 
 /// A collective of the GPUs of this process, of which the first is rank 0. The bound operands are
 /// those of rank 0; the backend has the arrays of the other ranks of this process, on their GPUs.
-class group_plan {
+class group_plan : public run::any_plan {
  public:
   /// Throws unsupported unless there is one GPU per rank, and for types that NCCL lacks.
   group_plan(const backend& device, const op::collective& o, const plan_request& request)
@@ -36,16 +36,15 @@ class group_plan {
     reserve();
   }
 
-  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
-  [[nodiscard]] static std::size_t workspace_bytes() { return 0; }
-  [[nodiscard]] std::string algorithm() const {
+  [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
+  [[nodiscard]] std::string algorithm() const override {
     return algorithm_of(backend::name, collective_) +
            (backend::registers_buffers() ? ":registered" : "");
   }
 
   /// `values`: those of all ranks, in the order of ranks. Fills the results of the other ranks with
   /// NaN, as far as the type has one: verification fails unless the collective writes them.
-  void upload(std::size_t operand, std::span<const float> values, address to) const {
+  void upload(std::size_t operand, std::span<const float> values, address to) const override {
     reserve();
     const std::vector<std::byte> not_a_number(operands_[1].bytes, std::byte{0xFF});
     for (std::size_t number = 1; number < device_.local().size(); ++number) {
@@ -57,7 +56,7 @@ class group_plan {
       copy(address_of(rank, operand, to), stored.data(), stored.size());
     }
   }
-  void download(std::size_t operand, address from, std::span<float> values) const {
+  void download(std::size_t operand, address from, std::span<float> values) const override {
     std::vector<std::byte> stored(row_bytes(operands_[operand].logical));
     for (std::size_t number = 0; number < rows(operand); ++number) {
       const std::int64_t rank = device_.first() + static_cast<std::int64_t>(number);

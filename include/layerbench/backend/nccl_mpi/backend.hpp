@@ -19,9 +19,17 @@ namespace layerbench::nccl_mpi {
 /// The leader's side: the rank that measures.
 class backend : public nccl::backend {
  public:
-  static constexpr std::string_view more_ranks =
-      "each GPU is a rank; mpirun -np N (as root with --allow-run-as-root) starts a process for "
-      "each of N";
+  [[nodiscard]] static run::backend_entry entry() {
+    run::backend_entry own = nccl::backend::entry();
+    own.probe = &probe;
+    own.describe = &describe;
+    own.ranks = &ranks;
+    own.more_ranks =
+        "each GPU is a rank; mpirun -np N (as root with --allow-run-as-root) starts a process for "
+        "each of N";
+    own.serve_first_rank = &serve_first_rank;
+    return own;
+  }
 
   static int ranks() { return is_alone() ? nccl::backend::ranks() : all().size(); }
 
@@ -57,7 +65,7 @@ class backend : public nccl::backend {
   backend& operator=(const backend&) = delete;
   /// NCCL destroys a communicator when all of its ranks do. If the leader's GPU is lost, the
   /// workers wait in NCCL and receive no command, so all ranks are ended.
-  ~backend() {
+  ~backend() override {
     if (is_alone()) return;
     if (const auto lost = lasting_error()) all().abort_all(*lost);
     send(mpi::command::kind::disconnect);

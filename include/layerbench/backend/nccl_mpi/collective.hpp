@@ -27,11 +27,11 @@ class leader_plan : public nccl::group_plan {
       : group_plan(device, o, request), workers_(mpi::library::nccl, o, request.type, operands()) {}
 
   /// `values` are the rows of all ranks.
-  void upload(std::size_t operand, std::span<const float> values, address to) const {
+  void upload(std::size_t operand, std::span<const float> values, address to) const override {
     workers_.upload(operand, values);
     group_plan::upload(operand, values, to);
   }
-  void download(std::size_t operand, address from, std::span<float> values) const {
+  void download(std::size_t operand, address from, std::span<float> values) const override {
     workers_.download(operand, values);
     group_plan::download(operand, from, values);
   }

@@ -25,7 +25,7 @@ class gpu_arrays : public mpi::worker_arrays {
     bytes_ = bytes;
     for (nccl::buffer& array : arrays_) {
       array = {};  // frees the old array first
-      array = gpu_->allocate(bytes);
+      array = gpu_->memory(bytes, 0);
     }
   }
   void set_result_bits() override {

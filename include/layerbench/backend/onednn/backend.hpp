@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstring>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,7 +40,7 @@ decltype(auto) checked(std::string_view what, Call&& call) {
   }
 }
 
-class backend : public host_memory {
+class backend : public host_backend {
  public:
   static constexpr std::string_view name = "onednn";
   explicit backend(int threads)
@@ -55,6 +56,19 @@ class backend : public host_memory {
     throw unavailable(
         fmt::format("OpenMP started {} of {} threads; use fewer threads or check OMP_THREAD_LIMIT",
                     started, threads_));
+  }
+
+  [[nodiscard]] static run::backend_entry entry() {
+    run::backend_entry own = host_backend::entry();
+    own.probe = &probe;
+    own.describe = &describe;
+    own.processors = &processors;
+    own.threads_used = [](int offered) noexcept { return offered; };
+    own.binding = &binding;
+    own.integer_note = &integer_note;
+    own.max_threads = &omp_get_max_threads;
+    own.set_max_threads = &omp_set_num_threads;
+    return own;
   }
 
   static std::optional<std::string> probe() noexcept {
@@ -73,7 +87,6 @@ class backend : public host_memory {
   static int processors() noexcept {
     return std::max(1, static_cast<int>(binding().processors().size()));
   }
-  static int threads_used(int offered) noexcept { return offered; }
 
   /// As OpenMP took it from the environment.
   static machine::thread_binding binding() {
@@ -138,12 +151,9 @@ class backend : public host_memory {
         fmt::format("oneDNN has no f16 on this CPU ({}); use bf16 or f32", isa_name(isa)));
   }
 
-  void activate() { omp_set_num_threads(threads_); }
-  /// The thread count of this thread, for those who put it back after activate().
-  static int max_threads() { return omp_get_max_threads(); }
-  static void set_max_threads(int threads) { omp_set_num_threads(threads); }
+  void activate() const override { omp_set_num_threads(threads_); }
   /// Each thread copies a slice, which is then in the private cache of its core.
-  void copy(address to, const void* from, std::size_t bytes) {
+  void copy(address to, const void* from, std::size_t bytes) const override {
 #pragma omp parallel num_threads(threads_)
     {
       constexpr std::size_t line = 64;
@@ -159,9 +169,8 @@ class backend : public host_memory {
       }
     }
   }
-  void synchronize() { stream_.wait(); }
-  template <class Work>
-  void on_all_threads(const Work& work) {
+  void synchronize() const override { dnnl::stream(stream_).wait(); }
+  void on_all_threads(const std::function<void(int)>& work) const override {
 #pragma omp parallel num_threads(threads_)
     work(omp_get_thread_num());
   }

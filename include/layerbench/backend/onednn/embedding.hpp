@@ -25,7 +25,7 @@ class plan<onednn::backend, op::embedding> : public onednn::primitive_plan {
     sums_in_workspace_ = request.pass == op::pass::bwd_weights && request.type != dtype::f32;
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     const std::int64_t sums = sums_in_workspace_ ? o_.rows * o_.columns : 0;
     return static_cast<std::size_t>(sums) * sizeof(float);
   }

@@ -19,26 +19,26 @@
 namespace layerbench::onednn {
 
 /// Base class of the oneDNN plans: a primitive, or a loop of layerbench, and its operands.
-class primitive_plan {
+class primitive_plan : public run::any_plan {
  public:
-  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
-  [[nodiscard]] std::size_t workspace_bytes() const { return scratchpad_.get_size(); }
-  [[nodiscard]] const std::string& algorithm() const { return algorithm_; }
+  [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
+  [[nodiscard]] std::size_t workspace_bytes() const override { return scratchpad_.get_size(); }
+  [[nodiscard]] std::string algorithm() const override { return algorithm_; }
   /// Names of oneDNN's implementations without the unoptimized reference ones. To be called once:
   /// it advances the primitive descriptor to the last one.
-  [[nodiscard]] std::vector<std::string> alternatives() {
-    std::vector<std::string> names;
-    if (!primitive_desc_) return names;
+  [[nodiscard]] std::vector<run::alternative> alternatives(std::size_t /*most*/) override {
+    std::vector<run::alternative> all;
+    if (!primitive_desc_) return all;
     do {
       const std::string name = primitive_desc_.impl_info_str();
-      const bool known = std::ranges::find(names, name) != names.end();
-      if (!known && !name.starts_with("ref")) names.push_back(name);
+      const bool known = std::ranges::find(all, name, &run::alternative::algorithm) != all.end();
+      if (!known && !name.starts_with("ref")) all.push_back({name});
     } while (primitive_desc_.next_impl());
-    return names;
+    return all;
   }
 
   /// Stores row-major `values` in the operand's type and order.
-  void upload(std::size_t operand, std::span<const float> values, address to) const {
+  void upload(std::size_t operand, std::span<const float> values, address to) const override {
     const port& at = ports_[operand];
     const op::operand& logical = operands_[operand].logical;
     if (logical.opaque) return;
@@ -61,7 +61,7 @@ class primitive_plan {
   }
 
   /// Reads the operand back as row-major `values`.
-  void download(std::size_t operand, address from, std::span<float> values) const {
+  void download(std::size_t operand, address from, std::span<float> values) const override {
     const port& at = ports_[operand];
     const op::operand& logical = operands_[operand].logical;
     if (logical.opaque) return;

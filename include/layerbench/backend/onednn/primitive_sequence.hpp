@@ -25,7 +25,7 @@ namespace layerbench::onednn {
 /// primitive of set_primitive().
 class primitive_sequence : public primitive_plan {
  public:
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     if (actions_.empty()) return primitive_plan::workspace_bytes();
     return scratchpads_at_ + scratchpad_bytes_;
   }

@@ -55,7 +55,7 @@ class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
     });
   }
 
-  [[nodiscard]] std::size_t workspace_bytes() const {
+  [[nodiscard]] std::size_t workspace_bytes() const override {
     std::size_t bytes = unfused_rnn::workspace_bytes();
     for (const extra& one : extras()) bytes = aligned(bytes) + one.stored.get_size();
     return bytes;

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -21,13 +20,10 @@
 /// requested layout, and round results to the data type.
 namespace layerbench::reference {
 
-class backend : public single_threaded_host {
+class backend : public host_backend {
  public:
   static constexpr std::string_view name = "reference";
   explicit backend(int /*threads*/) {}
-
-  static std::optional<std::string> probe() noexcept { return std::nullopt; }
-  static void describe(description& /*facts*/) {}
 };
 
 }  // namespace layerbench::reference
@@ -37,13 +33,13 @@ namespace layerbench {
 /// The reference plan of every op that has a formula.
 template <op::operation Op>
   requires requires { sizeof(reference::formula<Op>); }
-class plan<reference::backend, Op> {
+class plan<reference::backend, Op> : public run::any_plan {
  public:
   static constexpr bool has_post_ops = true;
   static constexpr bool has_quantization = true;
   static constexpr bool has_reorders = true;
 
-  plan(reference::backend& /*device*/, const Op& op, const plan_request& request)
+  plan(const reference::backend& /*device*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
     for (const op::operand& operand : op.operands(request.pass, request.type)) {
       const auto count = static_cast<std::size_t>(elements(operand.tensor()));
@@ -54,17 +50,19 @@ class plan<reference::backend, Op> {
     }
   }
 
-  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
+  [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
   /// With several outputs they are computed in the workspace: in place, an output could overwrite
   /// the input of another.
-  [[nodiscard]] std::size_t workspace_bytes() const { return outputs_ > 1 ? output_bytes_ : 0; }
-  [[nodiscard]] static std::string algorithm() { return "reference:direct"; }
+  [[nodiscard]] std::size_t workspace_bytes() const override {
+    return outputs_ > 1 ? output_bytes_ : 0;
+  }
+  [[nodiscard]] std::string algorithm() const override { return "reference:direct"; }
 
-  void upload(std::size_t operand, std::span<const float> values, address to) const {
+  void upload(std::size_t operand, std::span<const float> values, address to) const override {
     const std::span<float> all = elements_of(operand, to);
     for (std::size_t i = 0; i < values.size(); ++i) all[place(operand, i)] = values[i];
   }
-  void download(std::size_t operand, address from, std::span<float> values) const {
+  void download(std::size_t operand, address from, std::span<float> values) const override {
     const std::span<const float> all = elements_of(operand, from);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = all[place(operand, i)];
   }

@@ -44,7 +44,6 @@ class allreduce_plan : public any_plan {
       : device_(device), collective_(o), type_(type), operands_(std::move(operands)) {}
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
-  [[nodiscard]] std::size_t workspace_bytes() const override { return 0; }
   void upload(std::size_t operand, std::span<const float> values, address to) const override {
     const auto rank = static_cast<std::size_t>(mpi::rank_group::all().rank());
     std::vector<std::byte> stored(row_bytes(operands_[operand].logical));
@@ -87,7 +86,6 @@ class bound_allreduce : public bound_plan {
     from_ = operands[0];
     to_ = operands[1];
   }
-  void announce_calls(std::int64_t /*calls*/) override {}
 
  protected:
   [[nodiscard]] address from() const { return from_; }
@@ -108,8 +106,8 @@ class mpi_allreduce_plan final : public allreduce_plan {
   [[nodiscard]] std::string algorithm() const override {
     return algorithm_of(mpi::backend::name, collective());
   }
-  [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address> operands,
-                                                 address /*workspace*/) const override {
+  [[nodiscard]] std::unique_ptr<bound_plan> bound_to(std::span<const address> operands,
+                                                     address /*workspace*/) const override {
     return std::make_unique<bound>(collective(), type(), operands);
   }
 

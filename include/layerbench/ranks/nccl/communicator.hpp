@@ -16,7 +16,7 @@ namespace layerbench::run {
 namespace detail {
 
 [[nodiscard]] inline cudaStream_t compute_stream(compute_device& device) {
-  return static_cast<cudaStream_t>(device.stream());
+  return static_cast<cudaStream_t>(device.queue());
 }
 
 /// Through NCCL, on the GPU of this rank.
@@ -32,8 +32,8 @@ class nccl_allreduce_plan final : public allreduce_plan {
   [[nodiscard]] std::string algorithm() const override {
     return algorithm_of(nccl::backend::name, collective());
   }
-  [[nodiscard]] std::unique_ptr<bound_plan> bind(std::span<const address> operands,
-                                                 address /*workspace*/) const override {
+  [[nodiscard]] std::unique_ptr<bound_plan> bound_to(std::span<const address> operands,
+                                                     address /*workspace*/) const override {
     return std::make_unique<bound>(*this, operands);
   }
 
