@@ -54,7 +54,7 @@ struct touching : reference::backend {
     own.threads_used = [](int offered) noexcept { return offered; };
     own.host = []() -> const machine::topology& { return there; };
     own.binding = [] {
-      machine::thread_binding one_each;
+      machine::thread_binding one_each{.order = machine::thread_order::close};
       for (const int i : there.processors()) one_each.places.push_back({i});
       return one_each;
     };

@@ -156,10 +156,10 @@ class plan;
 template <class B, class Op>
 concept implements =
     requires { sizeof(plan<B, Op>); } && std::derived_from<plan<B, Op>, run::any_plan> &&
-    requires(const plan<B, Op>& made, address workspace, std::span<const address> places) {
-      requires requires(decltype(made.bind(places, workspace))& bound) {
-        made.place(bound, places);
-        made.run(bound);
+    requires(const plan<B, Op>& result, address workspace, std::span<const address> places) {
+      requires requires(decltype(result.bind(places, workspace))& bound) {
+        result.place(bound, places);
+        result.run(bound);
       };
     };
 
