@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/predict/fusion_gain.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
 
 #include "support/mentions.hpp"
 #include "support/timings.hpp"

@@ -9,7 +9,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/compare/ratio.hpp>
+#include <layerbench/analysis/base/ratio.hpp>
 
 namespace layerbench::analysis {
 namespace analysis_ratio_test {

@@ -12,8 +12,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/predict/json.hpp>
-#include <layerbench/analysis/predict/validation_json.hpp>
-#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/validate/json.hpp>
+#include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/report/markdown.hpp>
 #include <layerbench/report/page.hpp>

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/report/markdown.hpp>
 
 #include "support/golden.hpp"

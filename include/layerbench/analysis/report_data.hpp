@@ -10,11 +10,11 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
-#include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/error.hpp>
 
 /// All analyses of a set of result files, as a report shows them.

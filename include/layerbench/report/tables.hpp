@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/predict/breakdown.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
 #include <layerbench/analysis/predict/layer_table.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/report_data.hpp>

@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/shape/json.hpp>
 

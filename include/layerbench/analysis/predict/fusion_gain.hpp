@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// What fusion gains: calls of several layers beside the calls of these layers one by one.

@@ -4,7 +4,7 @@
 
 #include <span>
 
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// Predictions as JSON.

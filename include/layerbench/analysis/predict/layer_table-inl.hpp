@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/predict/breakdown.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/layer_table.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>

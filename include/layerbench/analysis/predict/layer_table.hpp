@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
-#include <layerbench/analysis/predict/breakdown.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/base/table.hpp>
 
 /// The layers of a step and their shares, as text.

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/table.hpp>

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// What a service of texts does: its requests read a prompt and decode an answer. Both steps are

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/predict/breakdown.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/base/table.hpp>
 
 /// Predictions as text and as CSV.

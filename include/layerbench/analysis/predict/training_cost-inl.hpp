@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/table.hpp>

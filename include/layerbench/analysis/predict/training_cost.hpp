@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// What a whole training takes, in time and money: steps are predicted, their number and the price

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <optional>
 
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
 #include <layerbench/shape/json.hpp>
 

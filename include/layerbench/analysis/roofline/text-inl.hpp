@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/roofline.hpp>
 #include <layerbench/analysis/predict/layer_table.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
-#include <layerbench/analysis/roofline/roofline.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/roofline/roofline.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/roofline.hpp>
 #include <layerbench/base/table.hpp>
 
 /// Peaks of a device, and what limits a step, as text.
