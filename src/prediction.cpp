@@ -10,10 +10,10 @@
 #include <layerbench/analysis/base/ratio-inl.hpp>
 #include <layerbench/analysis/base/repeated_rounds-inl.hpp>
 #include <layerbench/analysis/base/roofline-inl.hpp>
+#include <layerbench/analysis/base/text-inl.hpp>
 #include <layerbench/analysis/base/timings-inl.hpp>
 #include <layerbench/analysis/predict/fusion_gain-inl.hpp>
 #include <layerbench/analysis/predict/json-inl.hpp>
-#include <layerbench/analysis/predict/layer_table-inl.hpp>
 #include <layerbench/analysis/predict/service_mix-inl.hpp>
 #include <layerbench/analysis/predict/text-inl.hpp>
 #include <layerbench/analysis/predict/training_cost-inl.hpp>

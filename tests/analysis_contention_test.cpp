@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/json.hpp>

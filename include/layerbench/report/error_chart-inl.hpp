@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/base/prediction.hpp>
-#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>

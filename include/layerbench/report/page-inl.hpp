@@ -12,7 +12,7 @@
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
-#include <layerbench/analysis/predict/layer_table.hpp>
+#include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/analysis/validate/text.hpp>

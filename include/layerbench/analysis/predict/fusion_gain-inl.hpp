@@ -16,9 +16,9 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
 #include <layerbench/analysis/predict/fusion_gain.hpp>
-#include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>

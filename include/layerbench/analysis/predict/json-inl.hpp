@@ -5,6 +5,7 @@
 #include <span>
 #include <utility>
 
+#include <layerbench/analysis/base/json.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/json.hpp>

@@ -18,65 +18,58 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
-#include <layerbench/analysis/predict/layer_table.hpp>
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/result/short_names.hpp>
 
 namespace layerbench::analysis {
 
-namespace detail {
-
-/// The conditions of a case but for its model.
-[[nodiscard]] inline std::vector<std::string> conditions_of(
-    const result::configuration_name& configuration, std::int64_t threads) {
-  std::vector<std::string> parts{configuration.phase(),
-                                 configuration.backend + ' ' + configuration.dtype,
-                                 fmt::format("batch {}", configuration.batch)};
-  if (threads > 0) parts.push_back(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
-  for (const auto& [name, value] : configuration.parameters) {
-    if (name != "phase" && name != "threads") parts.push_back(fmt::format("{} {}", name, value));
+LAYERBENCH_INLINE std::string breakdown_text(const prediction& p) {
+  if (p.layers.empty()) return "";
+  std::string lines;
+  if (p.configuration.phase() != "inference") {
+    const auto part = [](const layer_time& layer) { return name(layer.part); };
+    lines += fmt::format("  by part: {}\n", shares_text(shares_by(p, part)));
   }
-  return parts;
+  return lines + fmt::format("  by op: {}\n", shares_text(shares_by_op(p)));
 }
 
-}  // namespace detail
-
-LAYERBENCH_INLINE std::string headline(const result::configuration_name& configuration,
-                                       std::int64_t threads) {
-  return fmt::format("{} {}", configuration.model,
-                     fmt::join(detail::conditions_of(configuration, threads), ", "));
-}
-LAYERBENCH_INLINE std::string headline(const prediction& p) {
-  return headline(p.configuration, p.threads);
-}
-
-LAYERBENCH_INLINE headlines headlines_of(std::span<const prediction* const> cases) {
-  std::vector<std::vector<std::string>> conditions;
-  for (const prediction* one : cases) {
-    conditions.push_back(detail::conditions_of(one->configuration, one->threads));
-  }
-  const auto all_have = [&](const std::string& part) {
-    return std::ranges::all_of(conditions, [&](const std::vector<std::string>& parts) {
-      return std::ranges::find(parts, part) != parts.end();
-    });
-  };
-  headlines result;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    std::string& own = result.own.emplace_back(cases[i]->configuration.model);
-    for (const std::string& part : conditions[i]) {
-      if (!all_have(part)) own += ", " + part;
+LAYERBENCH_INLINE table heaviest_layers(const prediction& p, std::size_t most, layer_order by) {
+  const std::vector<layer_time> layers = sorted_layers(p, by);
+  table t{{{"layer"},
+           {"op"},
+           {"count", align::right},
+           {"time per call", align::right},
+           {"share", align::right},
+           {"GFLOP/s (no padding)", align::right}},
+          {}};
+  if (p.limits) t.columns.insert(t.columns.end(), {{"bottleneck"}, {"of peak", align::right}});
+  double rest = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const layer_time& layer = layers[i];
+    if (i >= most) {
+      rest += layer.share;
+      continue;
     }
+    std::vector<std::string>& row = t.rows.emplace_back(std::vector<std::string>{
+        result::short_joined(layer.call_name()), layer.op, std::to_string(layer.count),
+        units::duration(layer.seconds), format::percent(layer.share), gigaflops(layer)});
+    if (p.limits) row.insert(row.end(), {bound_of(layer), percent_of_peak(layer)});
   }
-  if (conditions.empty()) return result;
-  std::vector<std::string> shared = conditions.front();
-  std::erase_if(shared, [&](const std::string& part) { return !all_have(part); });
-  result.shared = fmt::format("{}", fmt::join(shared, ", "));
-  return result;
+  if (layers.size() > most) {
+    t.rows.push_back(
+        {fmt::format("{} more", layers.size() - most), "", "", "", format::percent(rest)});
+    t.rows.back().resize(t.columns.size());
+  }
+  return t;
 }
 
 namespace detail {

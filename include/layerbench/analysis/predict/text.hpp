@@ -17,17 +17,8 @@
 /// Predictions as text and as CSV.
 namespace layerbench::analysis {
 
-/// The conditions of a case: "resnet50 inference, onednn f32, batch 1, 2 threads".
-[[nodiscard]] std::string headline(const result::configuration_name& configuration,
-                                   std::int64_t threads);
-[[nodiscard]] std::string headline(const prediction& p);
-
-/// The conditions of several cases: what all share, and what each has besides, its model first.
-struct headlines {
-  std::string shared;  ///< "inference, onednn f32, batch 1"; may be empty
-  std::vector<std::string> own;
-};
-[[nodiscard]] headlines headlines_of(std::span<const prediction* const> cases);
+/// The step's shares by op, and in training by part; one line each.
+[[nodiscard]] std::string breakdown_text(const prediction& p);
 
 /// What the step lacks, or may lack; one line each.
 [[nodiscard]] std::string gaps_text(const prediction& p);
@@ -40,6 +31,11 @@ struct headlines {
 
 /// The same for a terminal: what all cases share stands above the table.
 [[nodiscard]] std::string cases_text(std::span<const prediction> predictions);
+
+/// The `most` layers with the largest shares of the step, or the first in another order, and the
+/// sum of the others. Bottlenecks are shown where peaks are known.
+[[nodiscard]] table heaviest_layers(const prediction& p, std::size_t most,
+                                    layer_order by = layer_order::share);
 
 /// Each prediction with its heaviest layers, or the first in another order, and cases_text() of
 /// several predictions.

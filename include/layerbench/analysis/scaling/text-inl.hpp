@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/base/compiled.hpp>

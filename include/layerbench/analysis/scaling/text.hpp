@@ -2,22 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <set>
 #include <span>
 #include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
-#include <layerbench/base/number_format.hpp>
-#include <layerbench/base/units.hpp>
+#include <layerbench/base/table.hpp>
 
 /// Training on many devices, and measured contention, as text and as CSV.
 namespace layerbench::analysis {

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/base/json.hpp>
 #include <layerbench/analysis/validate/json.hpp>
 #include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/analysis/validate/validation.hpp>

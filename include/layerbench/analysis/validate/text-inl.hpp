@@ -15,7 +15,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/analysis/base/prediction.hpp>
-#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/compiled.hpp>
