@@ -22,7 +22,11 @@
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/base/text.hpp>
+#include <layerbench/analysis/predict/estimate.hpp>
+#include <layerbench/analysis/predict/fusion_gain.hpp>
+#include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
@@ -309,6 +313,109 @@ LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions, std:
   for (const std::string& line : unknown_limits) out += line;
   if (predictions.size() > 1) out += '\n' + cases_text(predictions);
   return out;
+}
+
+namespace detail {
+
+/// The value, and its interval in brackets.
+[[nodiscard]] inline std::string with_interval(const estimate& of) {
+  if (of.digits == format::most_digits) {
+    return fmt::format("{:.4g} ({:.4g} to {:.4g})", of.value, of.low, of.high);
+  }
+  return format::figure(of.value, of.digits) +
+         (of.has_interval() ? fmt::format(" ({} to {})", format::significant(of.low, of.digits),
+                                          format::significant(of.high, of.digits))
+                            : "");
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::string text(std::span<const fusion_gain> gains) {
+  using enum align;
+  constexpr std::size_t most = 8;
+  std::string all;
+  for (const fusion_gain& gain : gains) {
+    table t{{{"fused call"},
+             {"count", right},
+             {"layer by layer", right},
+             {"fused", right},
+             {"change", right},
+             {"saved per step", right}},
+            {}};
+    const bool any_loses = std::ranges::any_of(gain.calls, &fused_call::loses);
+    if (any_loses) t.columns.emplace_back("note");
+    std::size_t left_out = 0;
+    for (std::size_t i = 0; i < gain.calls.size(); ++i) {
+      const fused_call& call = gain.calls[i];
+      if (i >= most && !call.loses()) {
+        ++left_out;
+        continue;
+      }
+      t.rows.push_back(
+          {result::short_joined(call.name), std::to_string(call.count),
+           units::duration(call.apart.value), units::duration(call.together.value),
+           fmt::format("{:+.1f} %", 100 * (call.together.value / call.apart.value - 1)),
+           fmt::format("{:.3g} ms", 1e3 * call.saved())});
+      if (any_loses) t.rows.back().emplace_back(call.loses() ? "slower" : "");
+    }
+    if (left_out > 0) {
+      t.rows.push_back({fmt::format("{} more", left_out)});
+      t.rows.back().resize(t.columns.size());
+    }
+    const auto milliseconds = [](const prediction& p) {
+      return fmt::format("{}{:.4g}", format::mark(p.digits()),
+                         1e3 * format::rounded(p.step->seconds, p.digits()));
+    };
+    all += fmt::format("\n{}\n  without the fusion plan: {} ms per step; with it: {} ms ({})\n",
+                       headline(*gain.fused), milliseconds(*gain.apart), milliseconds(*gain.fused),
+                       format::change(gain.apart->step->seconds, gain.apart->digits(),
+                                      gain.fused->step->seconds, gain.fused->digits()));
+    if (!gain.calls.empty()) all += '\n' + text(t);  // a plan may join no layers
+  }
+  return all;
+}
+
+LAYERBENCH_INLINE std::string text(std::span<const service> services, const service_mix& mix) {
+  using enum align;
+  table t{{{"prompt"},
+           {"decode"},
+           {"ms to first token", right},
+           {"ms per decode step", right},
+           {"requests/s", right},
+           {"tokens/s", right}},
+          {}};
+  for (const service& one : services) {
+    const estimate requests = one.requests_per_second();
+    const auto milliseconds = [](const prediction& of, const estimate& seconds) {
+      return (of.partial() ? "> " : "") + detail::with_interval(seconds.times(1e3));
+    };
+    const auto rate = [&](const estimate& of) {
+      return (one.partial() ? "< " : "") + detail::with_interval(of);
+    };
+    t.rows.push_back({one.prompt->configuration.text(), one.decode->configuration.text(),
+                      milliseconds(*one.prompt, one.to_first_token),
+                      milliseconds(*one.decode, seconds_of(*one.decode)), rate(requests),
+                      rate(requests.times(one.tokens))});
+  }
+  return fmt::format(
+      "\nrequests of {} prompt step{} and {} decode step{}, one after the other:\n\n{}",
+      mix.prompts, mix.prompts == 1 ? "" : "s", mix.decodes, mix.decodes == 1 ? "" : "s", text(t));
+}
+
+LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions,
+                                   const training_run& run) {
+  table t{{{"case"}, {"steps", align::right}, {"hours", align::right}}, {}};
+  if (run.price_per_hour) t.columns.push_back({"price", align::right});
+  for (const prediction& p : predictions) {
+    const std::optional<estimate> hours = hours_of(run, p);
+    if (!hours) continue;
+    std::vector<std::string> row{p.configuration.text(), std::to_string(steps_of(run, p)),
+                                 detail::with_interval(*hours)};
+    if (run.price_per_hour) row.push_back(detail::with_interval(hours->times(*run.price_per_hour)));
+    t.rows.push_back(std::move(row));
+  }
+  return fmt::format("\n{} epochs of {} images, without input, evaluation and checkpoints:\n\n{}",
+                     run.epochs, run.images, text(t));
 }
 
 LAYERBENCH_INLINE std::vector<std::pair<std::string, std::optional<double>>> times(

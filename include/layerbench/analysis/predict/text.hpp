@@ -12,6 +12,9 @@
 
 #include <layerbench/analysis/base/breakdown.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/predict/fusion_gain.hpp>
+#include <layerbench/analysis/predict/service_mix.hpp>
+#include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/base/table.hpp>
 
 /// Predictions as text and as CSV.
@@ -41,6 +44,15 @@ namespace layerbench::analysis {
 /// several predictions.
 [[nodiscard]] std::string text(std::span<const prediction> predictions,
                                std::size_t most_layers = 10, layer_order by = layer_order::share);
+
+/// One table per fused model: the calls that save most, and all that lose.
+[[nodiscard]] std::string text(std::span<const fusion_gain> gains);
+
+/// One row per service. `>` and `<` mark the bounds of steps that lack layers.
+[[nodiscard]] std::string text(std::span<const service> services, const service_mix& mix);
+
+/// One row per training case.
+[[nodiscard]] std::string text(std::span<const prediction> predictions, const training_run& run);
 
 /// The times of a prediction in seconds, under their names in JSON and CSV.
 [[nodiscard]] std::vector<std::pair<std::string, std::optional<double>>> times(const prediction& p);
