@@ -6,11 +6,15 @@
 #include <string>
 
 #include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/scaling/network.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/base/table.hpp>
 
-/// Training on many devices, and measured contention, as text and as CSV.
+/// Networks, training on many devices, and measured contention, as text and as CSV.
 namespace layerbench::analysis {
+
+/// The network as text: "ring, alpha 3.40 us, beta 72.0 GB/s".
+[[nodiscard]] std::string text(const network& of);
 
 /// One row per number of devices.
 [[nodiscard]] table to_table(const data_parallel& of);
