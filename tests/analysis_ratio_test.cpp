@@ -10,6 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 
 namespace layerbench::analysis {
 namespace analysis_ratio_test {

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -11,16 +10,13 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <layerbench/analysis/base/interval.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
-#include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {
 
@@ -128,18 +124,4 @@ LAYERBENCH_INLINE time_ratio ratio_of(std::span<const term> old, std::span<const
   return ratio;
 }
 
-LAYERBENCH_INLINE bool compared::changed() const {
-  return verdict == verdict::faster || verdict == verdict::slower;
-}
-
-namespace detail {
-
-LAYERBENCH_INLINE verdict verdict_on(const time_ratio& ratio, double p, double margin) {
-  if (!ratio.p) return verdict::unclear;
-  if (ratio.low >= 1 / (1 + margin) && ratio.high <= 1 + margin) return verdict::same;
-  if (p >= significance) return verdict::unclear;
-  return ratio.value() < 1 ? verdict::faster : verdict::slower;
-}
-
-}  // namespace detail
 }  // namespace layerbench::analysis

@@ -10,6 +10,7 @@
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>

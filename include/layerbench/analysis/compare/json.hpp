@@ -4,8 +4,8 @@
 
 #include <vector>
 
-#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// Comparisons as JSON.

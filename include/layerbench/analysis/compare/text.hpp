@@ -12,6 +12,7 @@
 
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/shape/record.hpp>
 

@@ -9,6 +9,7 @@
 
 #include <layerbench/analysis/base/interval.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 
 /// Which of several equal machines is not like the others.
 namespace layerbench::analysis {
