@@ -9,15 +9,15 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/base/peaks.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/predict/text.hpp>
-#include <layerbench/analysis/predict/validation.hpp>
-#include <layerbench/analysis/predict/validation_text.hpp>
-#include <layerbench/analysis/roofline/peaks.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
+#include <layerbench/analysis/validate/text.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/program_path.hpp>
 #include <layerbench/base/terminal.hpp>

@@ -4,10 +4,6 @@
 #include <layerbench/backend/device-inl.hpp>
 #include <layerbench/backend/forward_results-inl.hpp>
 #include <layerbench/backend/plan-inl.hpp>
-#include <layerbench/cache_state/buffer_layout-inl.hpp>
-#include <layerbench/cache_state/device_context-inl.hpp>
-#include <layerbench/cache_state/ring_buffers-inl.hpp>
-#include <layerbench/cache_state/setup_op-inl.hpp>
 #include <layerbench/machine/check-inl.hpp>
 #include <layerbench/machine/frequency_probe-inl.hpp>
 #include <layerbench/machine/telemetry-inl.hpp>

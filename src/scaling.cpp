@@ -1,9 +1,5 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/analysis/roofline/bounds-inl.hpp>
-#include <layerbench/analysis/roofline/peaks-inl.hpp>
-#include <layerbench/analysis/roofline/roofline-inl.hpp>
-#include <layerbench/analysis/roofline/text-inl.hpp>
 #include <layerbench/analysis/scaling/collective_table-inl.hpp>
 #include <layerbench/analysis/scaling/compute_step-inl.hpp>
 #include <layerbench/analysis/scaling/contention-inl.hpp>
@@ -15,3 +11,6 @@
 #include <layerbench/analysis/scaling/scaling-inl.hpp>
 #include <layerbench/analysis/scaling/text-inl.hpp>
 #include <layerbench/analysis/scaling/trace-inl.hpp>
+#include <layerbench/analysis/validate/json-inl.hpp>
+#include <layerbench/analysis/validate/text-inl.hpp>
+#include <layerbench/analysis/validate/validation-inl.hpp>

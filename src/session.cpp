@@ -1,5 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <layerbench/cache_state/buffer_layout-inl.hpp>
+#include <layerbench/cache_state/device_context-inl.hpp>
+#include <layerbench/cache_state/ring_buffers-inl.hpp>
+#include <layerbench/cache_state/setup_op-inl.hpp>
 #include <layerbench/session/autotuner-inl.hpp>
 #include <layerbench/session/backends-inl.hpp>
 #include <layerbench/session/model_parts-inl.hpp>

@@ -5,9 +5,9 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/predict/bmf.hpp>
 #include <layerbench/analysis/predict/json.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/json.hpp>
 

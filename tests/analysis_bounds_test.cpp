@@ -6,9 +6,9 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/base/peaks.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
-#include <layerbench/analysis/roofline/peaks.hpp>
 
 #include "support/mentions.hpp"
 #include "support/peaks.hpp"

@@ -8,6 +8,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/json.hpp>
@@ -99,7 +100,7 @@ TEST(Contention, IsTheSlowdownOfTheBackwardPart) {
 
 TEST(Contention, IsPartOfReports) {
   const std::vector<results> files{measured(2)};
-  const report_data all = report_data_of(files);
+  const report::report_data all = report::report_data_of(files);
   for (const std::string& page : {report::markdown(all), report::page(all)}) {
     EXPECT_THAT(page, mentions(headline(of_ranks, 1), "1.600"));
   }

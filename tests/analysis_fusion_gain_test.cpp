@@ -6,8 +6,10 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/predict/fusion_gain.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/predict/text.hpp>
 
 #include "support/mentions.hpp"
 #include "support/timings.hpp"

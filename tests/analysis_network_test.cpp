@@ -8,6 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/scaling/network_file.hpp>
+#include <layerbench/analysis/scaling/text.hpp>
 
 #include "support/mentions.hpp"
 #include "support/program.hpp"

@@ -10,9 +10,9 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/base/predictor.hpp>
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/predict/json.hpp>
-#include <layerbench/analysis/predict/layer_table.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/number_format.hpp>

@@ -9,7 +9,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/compare/ratio.hpp>
+#include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 
 namespace layerbench::analysis {
 namespace analysis_ratio_test {

@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/predict/repeated_rounds.hpp>
+#include <layerbench/analysis/base/repeated_rounds.hpp>
 
 #include "support/golden.hpp"
 #include "support/mentions.hpp"

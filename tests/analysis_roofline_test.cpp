@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/roofline/roofline.hpp>
+#include <layerbench/analysis/base/roofline.hpp>
 
 namespace layerbench::analysis {
 namespace analysis_roofline_test {

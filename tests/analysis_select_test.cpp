@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
 
 #include "support/mentions.hpp"
 #include "support/temporary_directory.hpp"

@@ -5,8 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 
 #include "support/mentions.hpp"
 #include "support/timings.hpp"

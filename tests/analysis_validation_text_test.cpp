@@ -8,8 +8,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/predict/validation_json.hpp>
-#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/validate/json.hpp>
+#include <layerbench/analysis/validate/text.hpp>
 
 #include "support/golden.hpp"
 #include "support/mentions.hpp"

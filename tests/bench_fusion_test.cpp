@@ -6,8 +6,8 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/predict/fusion_gain.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/result/read_results.hpp>
 
 #include "support/bench.hpp"

@@ -13,7 +13,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/roofline/peaks.hpp>
+#include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/result/field_dimensions.hpp>
 
 #include "support/bench.hpp"

@@ -11,8 +11,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/predict/validation.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/result/read_results.hpp>
 
 #include "support/ranks.hpp"

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/roofline/peaks.hpp>
+#include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/topology/places.hpp>
 #include <layerbench/topology/this_machine.hpp>

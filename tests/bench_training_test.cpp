@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/read_results.hpp>
 

@@ -14,7 +14,8 @@
 
 #include <gmock/gmock.h>
 
-// Who may include whom, for the headers (named from include/layerbench/ on) and for tools/.
+// Who may include whom, for the headers (named from include/layerbench/ on), src/, tools/ and
+// bench/.
 
 namespace layerbench {
 namespace {
@@ -46,7 +47,8 @@ const room_order below = [] {
   add("analysis", {"result"});
   add("report", {"analysis"});
   add("help", {"base"});
-  add("tools", {"help", "report"});
+  add("onnx", {"model"});
+  add("tools", {"help", "onnx", "report"});
   add("topology", {"shape"});
   add("backend", {"op", "topology"});
   // timing/measurement_pass.hpp and machine/telemetry.hpp fill in result::measurement.
@@ -59,7 +61,8 @@ const room_order below = [] {
   add("ranks", {"session"});
   add("cli", {"help", "ranks", "report"});
   add("google", {"session"});
-  add("bench", {"cli"});
+  add("src", {"cli", "onnx"});
+  add("bench", {"src"});
   return all;
 }();
 
@@ -122,25 +125,64 @@ std::vector<strings> matches(const std::string& text, const std::string& pattern
   return found;
 }
 
-/// Our headers that `text` includes.
-strings included(const std::string& text) {
+std::string directory(const std::string& file) {
+  return std::filesystem::path(file).parent_path().string();
+}
+
+/// The first folder of a file. The import of ONNX models, which bench/ has too, is a room in
+/// tools/.
+std::string room(const std::string& file) {
+  return file.starts_with("tools/onnx/") ? "onnx" : file.substr(0, file.find('/'));
+}
+
+/// Whether a file is of a program, not of the library.
+bool is_of_program(const std::string& file) {
+  const std::set<std::string> rooms{"bench", "onnx", "src", "tools"};
+  return rooms.contains(room(file));
+}
+
+/// The header that `name` in quotes means in `file`: beside it, in tools/ or in src/.
+std::string quoted_header(const std::string& file, const std::string& name) {
+  for (const char* folder : {"tools/", "src/"}) {
+    const std::filesystem::path root(LAYERBENCH_SOURCE_DIR);
+    if (exists(root / directory(file) / name)) break;
+    if (exists(root / folder / name)) return folder + name;
+  }
+  return directory(file) + '/' + name;
+}
+
+/// Our headers that `file` includes.
+strings included(const std::string& file, const std::string& text) {
   strings ours;
   for (const strings& match : matches(text, R"(^\s*#\s*include\s*<layerbench/([^>]+)>)")) {
     ours.push_back(match[0]);
   }
+  if (!is_of_program(file)) return ours;
+  for (const strings& match : matches(text, R"(^\s*#\s*include\s*"([^"]+)\")")) {
+    ours.push_back(quoted_header(file, match[0]));
+  }
   return ours;
 }
 
-std::string directory(const std::string& file) {
-  return std::filesystem::path(file).parent_path().string();
+/// The header that a file belongs to: "a/b.hpp" for its definitions, "a/b-inl.hpp".
+std::string header_of(const std::string& file) {
+  constexpr std::string_view definitions = "-inl.hpp";
+  if (!file.ends_with(definitions)) return file;
+  return file.substr(0, file.size() - definitions.size()) + ".hpp";
 }
-std::string room(const std::string& file) { return file.substr(0, file.find('/')); }
+
+/// Whether a file of analysis/ prints what others compute.
+bool prints(const std::string& file) {
+  static const std::regex name("analysis/.*[/_](text|json)[.]hpp");
+  return std::regex_match(header_of(file), name);
+}
 
 /// Whether `file` may include our `header`.
 bool may_include(const std::string& file, const std::string& header) {
   const std::string from = room(file);
   const std::string to = room(header);
   if (from != to) return below.contains(from) && below.at(from).contains(to);
+  if (from == "analysis") return prints(file) || !prints(header);
   if (from != "backend") return true;
   // A backend may include itself and the shared headers; those on NVIDIA GPUs share more.
   const std::set<std::string> on_cuda{"backend/cudnn", "backend/cublas", "backend/nccl",
@@ -163,14 +205,13 @@ strings violations(const std::string& file, const std::string& text) {
     found.push_back(is_header ? "begins without SPDX lines and #pragma once"
                               : "begins without SPDX lines");
   }
-  for (const std::string& header : included(text)) {
+  for (const std::string& header : included(file, text)) {
     if (!may_include(file, header)) found.push_back("includes layerbench/" + header);
   }
   for (const strings& match : matches(text, R"(^\s*#\s*include\s*([^\s]+))")) {
     const std::string name = match[0].substr(1, match[0].size() - 2);
     const bool quoted = match[0].front() != '<';
-    if (quoted && room(file) != "tools" && room(file) != "bench")
-      found.push_back("includes in quotes " + name);
+    if (quoted && !is_of_program(file)) found.push_back("includes in quotes " + name);
     if (quoted || name.starts_with("layerbench/") || name.find('.') == std::string::npos) continue;
     if (!permits(other_headers, name, file)) found.push_back("includes " + name);
   }
@@ -186,23 +227,44 @@ strings violations(const std::string& file, const std::string& text) {
 
 using texts = std::map<std::string, std::string>;
 
-/// The header that a file belongs to: "a/b.hpp" for its definitions, "a/b-inl.hpp".
-std::string header_of(const std::string& file) {
-  constexpr std::string_view definitions = "-inl.hpp";
-  if (!file.ends_with(definitions)) return file;
-  return file.substr(0, file.size() - definitions.size()) + ".hpp";
-}
+/// Names, each with those that it includes.
+using graph = std::map<std::string, strings>;
 
-/// Headers that include each other in a ring, the first one again at its end; empty: no ring.
-/// Headers include their own definitions, which include them.
-strings ring(const texts& all) {
-  std::map<std::string, strings> headers;
+/// The headers of `all`. Headers include their own definitions, which include them.
+graph headers_of(const texts& all) {
+  graph headers;
   for (const auto& [file, text] : all) {
-    for (const std::string& name : included(text)) {
+    for (const std::string& name : included(file, text)) {
       const bool own = file != name && header_of(file) == header_of(name);
       if (!own) headers[header_of(file)].push_back(header_of(name));
     }
   }
+  return headers;
+}
+
+/// The folders of `all`, at any depth. An include is one between the folders in which the paths of
+/// both files part; the files of a folder that are in none of its folders are "folder/.".
+graph folders_of(const texts& all) {
+  const auto part = [](const std::string& path, std::size_t common) {
+    const std::size_t end = path.find('/', common);
+    return path.substr(0, common) + (end == path.npos ? "." : path.substr(common, end - common));
+  };
+  graph folders;
+  for (const auto& [file, text] : all) {
+    for (const std::string& name : included(file, text)) {
+      const auto differ = std::ranges::mismatch(file, name).in1;
+      const std::string same(file.begin(), differ);
+      const std::size_t common = same.rfind('/') + 1;
+      const std::string from = part(file, common);
+      const std::string to = part(name, common);
+      if (from != to) folders[from].push_back(to);
+    }
+  }
+  return folders;
+}
+
+/// Names that include each other in a ring, the first one again at its end; empty: no ring.
+strings ring(const graph& all) {
   std::set<std::string> finished;
   strings path;
   const std::function<bool(const std::string&)> closes = [&](const std::string& file) {
@@ -211,14 +273,14 @@ strings ring(const texts& all) {
     if (closed) path.erase(path.begin(), begin);
     path.push_back(file);
     if (closed) return true;
-    if (!finished.contains(file) && headers.contains(file)) {
-      if (std::ranges::any_of(headers.at(file), closes)) return true;
+    if (!finished.contains(file) && all.contains(file)) {
+      if (std::ranges::any_of(all.at(file), closes)) return true;
     }
     finished.insert(file);
     path.pop_back();
     return false;
   };
-  for (const auto& [file, names] : headers) {
+  for (const auto& [file, names] : all) {
     if (closes(file)) return path;
   }
   return {};
@@ -236,10 +298,11 @@ const texts& library() {
     texts found;
     for (const auto& [folder, base] :
          {std::pair{root / "include", root / "include/layerbench"}, std::pair{root / "tools", root},
-          std::pair{root / "bench", root}}) {
+          std::pair{root / "src", root}, std::pair{root / "bench", root}}) {
       for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
         const std::string extension = entry.path().extension().string();
-        if (extension != ".hpp" && extension != ".cpp") continue;
+        const bool is_source = extension == ".hpp" || extension == ".cpp" || extension == ".in";
+        if (!is_source) continue;
         found[entry.path().lexically_relative(base).string()] = read(entry.path());
       }
     }
@@ -261,9 +324,9 @@ TEST(IncludeOrder, IsRespected) {
 
 TEST(IncludeOrder, CompilesEveryDefinitionOnce) {
   std::map<std::string, int> compiled;
-  for (const auto& entry : std::filesystem::directory_iterator(LAYERBENCH_SOURCE_DIR "/src")) {
-    if (entry.path().extension() != ".cpp") continue;
-    for (const std::string& name : included(read(entry.path()))) ++compiled[name];
+  for (const auto& [file, text] : library()) {
+    if (!file.ends_with(".cpp")) continue;
+    for (const std::string& name : included(file, text)) ++compiled[name];
   }
   for (const auto& [file, text] : library()) {
     if (!file.ends_with("-inl.hpp")) continue;
@@ -271,7 +334,35 @@ TEST(IncludeOrder, CompilesEveryDefinitionOnce) {
   }
 }
 
-TEST(IncludeOrder, HasNoRing) { EXPECT_THAT(ring(library()), IsEmpty()); }
+/// The rooms whose definitions a source compiles.
+std::set<std::string> compiled_rooms(const std::string& file, const std::string& text) {
+  std::set<std::string> rooms;
+  for (const std::string& name : included(file, text)) {
+    if (name.ends_with("-inl.hpp")) rooms.insert(room(name));
+  }
+  return rooms;
+}
+
+/// Whether one of these rooms may include all others.
+bool has_top(const std::set<std::string>& rooms) {
+  return rooms.empty() || std::ranges::any_of(rooms, [&](const std::string& top) {
+           return std::ranges::all_of(rooms, [&](const std::string& other) {
+             return other == top || below.at(top).contains(other);
+           });
+         });
+}
+
+TEST(IncludeOrder, CompilesARoomWithThoseBelowIt) {
+  for (const auto& [file, text] : library()) {
+    if (!file.ends_with(".cpp")) continue;
+    EXPECT_TRUE(has_top(compiled_rooms(file, text))) << file;
+  }
+}
+
+TEST(IncludeOrder, HasNoRing) {
+  EXPECT_THAT(ring(headers_of(library())), IsEmpty());
+  EXPECT_THAT(ring(folders_of(library())), IsEmpty());
+}
 
 // The checks themselves.
 
@@ -305,6 +396,9 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"google/a.hpp", "#include <benchmark/benchmark.h>"},
       {"google/a.hpp", "#include <layerbench/session/verify.hpp>"},
       {"cli/a.hpp", "#include <layerbench/analysis/predict/text.hpp>"},
+      {"analysis/predict/text-inl.hpp", "#include <layerbench/analysis/base/text.hpp>"},
+      {"analysis/predict/a_json.hpp", "#include <layerbench/analysis/base/text.hpp>"},
+      {"analysis/predict/a.hpp", "#include <layerbench/shape/json.hpp>"},
       {"analysis/predict/a.hpp", "#include <layerbench/analysis/roofline/a.hpp>"},
       {"analysis/predict/a.hpp", "#include <layerbench/base/table.hpp>"},
       {"topology/hwloc.hpp", "#include <hwloc.h>"},
@@ -318,6 +412,9 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"backend/cudnn/a.hpp", "#include <cudnn_backend.h>"},
       {"backend/onednn/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
       {"tools/onnx/read.cpp", "#include <google/protobuf/io/coded_stream.h>"},
+      {"src/a.cpp", "#include <layerbench/cli/main.hpp>"},
+      {"src/a.cpp", "#include \"onnx/import.hpp\""},
+      {"bench/a.cpp", "#include \"suite.hpp\""},
       {"tools/a.hpp", "#include \"commands.hpp\""}};
   for (const auto& [file, line] : allowed) {
     EXPECT_THAT(violations(file, header(line)), IsEmpty()) << file << ": " << line;
@@ -336,6 +433,8 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"analysis/predict/a.hpp", "#include <layerbench/report/tables.hpp>"},
       {"analysis/predict/a.hpp", "#include <layerbench/session/suite.hpp>"},
       {"analysis/predict/a.hpp", "#include <layerbench/backend/backend.hpp>"},
+      {"analysis/predict/a.hpp", "#include <layerbench/analysis/base/text.hpp>"},
+      {"analysis/predict/a-inl.hpp", "#include <layerbench/analysis/base/a_json.hpp>"},
       {"report/a.hpp", "#include <layerbench/cli/main.hpp>"},
       {"backend/a.hpp", "#include <layerbench/machine/a.hpp>"},
       {"backend/a.hpp", "#include <layerbench/result/name.hpp>"},
@@ -350,6 +449,10 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"ranks/a.hpp", "#include <layerbench/cli/main.hpp>"},
       {"tools/a.hpp", "#include <layerbench/cli/main.hpp>"},
       {"tools/a.hpp", "#include <layerbench/session/suite.hpp>"},
+      {"tools/a.cpp", "#include \"suite.hpp\""},
+      {"tools/onnx/a.cpp", "#include <layerbench/result/name.hpp>"},
+      {"src/a.cpp", "#include <layerbench/google/a.hpp>"},
+      {"src/a.cpp", "#include \"commands.hpp\""},
       {"session/a.hpp", "#include <benchmark/benchmark.h>"},
       {"google/a.hpp", "#include <layerbench/cli/main.hpp>"},
       {"cli/a.hpp", "#include <layerbench/google/a.hpp>"},
@@ -390,23 +493,48 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
   EXPECT_THAT(violations("tools/a.cpp", "#include <vector>\n"), ElementsAre(HasSubstr("SPDX")));
 }
 
-TEST(IncludeOrderCheck, FindsARing) {
-  const auto includes = [](const std::string& name) {
-    return header("#include <layerbench/" + name + ">");
-  };
+std::string includes(const std::string& name) {
+  return header("#include <layerbench/" + name + ">");
+}
+
+TEST(IncludeOrderCheck, FindsARingOfHeaders) {
   texts files{{"op/a.hpp", includes("op/b.hpp")},
               {"op/b.hpp", includes("op/c.hpp")},
               {"op/c.hpp", includes("op/absent.hpp")}};
-  EXPECT_THAT(ring(files), IsEmpty());
+  const auto found = [&] { return ring(headers_of(files)); };
+  EXPECT_THAT(found(), IsEmpty());
   files["op/c.hpp"] = includes("op/b.hpp");
-  EXPECT_THAT(ring(files), ElementsAre("op/b.hpp", "op/c.hpp", "op/b.hpp"));
+  EXPECT_THAT(found(), ElementsAre("op/b.hpp", "op/c.hpp", "op/b.hpp"));
   files["op/c.hpp"] = includes("op/c.hpp");
-  EXPECT_THAT(ring(files), ElementsAre("op/c.hpp", "op/c.hpp"));
+  EXPECT_THAT(found(), ElementsAre("op/c.hpp", "op/c.hpp"));
   files["op/c.hpp"] = includes("op/c-inl.hpp");
   files["op/c-inl.hpp"] = includes("op/c.hpp");
-  EXPECT_THAT(ring(files), IsEmpty());
+  EXPECT_THAT(found(), IsEmpty());
   files["op/c-inl.hpp"] = includes("op/b.hpp");
-  EXPECT_THAT(ring(files), ElementsAre("op/b.hpp", "op/c.hpp", "op/b.hpp"));
+  EXPECT_THAT(found(), ElementsAre("op/b.hpp", "op/c.hpp", "op/b.hpp"));
+}
+
+TEST(IncludeOrderCheck, FindsARingOfFolders) {
+  texts files{{"a/b/1.hpp", includes("a/bc/1.hpp")},
+              {"a/bc/1.hpp", includes("a/1.hpp")},
+              {"a/1.hpp", includes("d/1.hpp")}};
+  const auto found = [&] { return ring(folders_of(files)); };
+  EXPECT_THAT(found(), IsEmpty());
+  files["a/bc/2.hpp"] = includes("a/b/2.hpp");
+  EXPECT_THAT(found(), ElementsAre("a/b", "a/bc", "a/b"));
+  files["a/bc/2.hpp"] = includes("d/1.hpp");
+  files["a/2.hpp"] = includes("a/b/c/1.hpp");
+  EXPECT_THAT(found(), ElementsAre("a/.", "a/b", "a/bc", "a/."));
+  files["a/2.hpp"] = includes("a/1.hpp");
+  files["d/2.hpp"] = includes("a/b/1.hpp");
+  EXPECT_THAT(found(), ElementsAre("a", "d", "a"));
+}
+
+TEST(IncludeOrderCheck, FindsASourceOfUnrelatedRooms) {
+  EXPECT_TRUE(has_top({"base", "topology", "shape"}));
+  EXPECT_FALSE(has_top({"backend", "cache_state", "machine"}));
+  EXPECT_THAT(compiled_rooms("src/a.cpp", includes("op/a-inl.hpp") + includes("model/b.hpp")),
+              ElementsAre("op"));
 }
 
 }  // namespace

@@ -11,9 +11,10 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/predict/json.hpp>
-#include <layerbench/analysis/predict/validation_json.hpp>
-#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/validate/json.hpp>
+#include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/report/markdown.hpp>
 #include <layerbench/report/page.hpp>
@@ -45,12 +46,12 @@ const std::vector<result::results>& golden() {
 }
 
 TEST(Page, IsOneFileWithoutScriptsOrLinksToOthers) {
-  const std::string result = page(analysis::report_data_of(golden()));
+  const std::string result = page(report_data_of(golden()));
   EXPECT_THAT(result, StartsWith("<!DOCTYPE html>\n<html lang=\"en\">"));
   for (const char* entry : {"http", "<script", "@import", "src=", "javascript:", "url(\""}) {
     EXPECT_THAT(result, Not(HasSubstr(entry)));
   }
-  EXPECT_EQ(result, page(analysis::report_data_of(golden())));
+  EXPECT_EQ(result, page(report_data_of(golden())));
   const json::value all = read_page(result);
   for (const char* element : {"script", "link", "img", "iframe", "object", "image", "use"}) {
     EXPECT_THAT(all.at("tags").get<strings>(), Not(Contains(element)));
@@ -61,7 +62,7 @@ TEST(Page, IsOneFileWithoutScriptsOrLinksToOthers) {
 }
 
 TEST(Page, HasOneTitleAndALinkedSectionForEachPart) {
-  const json::value all = read_page(page(analysis::report_data_of(golden())));
+  const json::value all = read_page(page(report_data_of(golden())));
   EXPECT_THAT(all.at("sections").get<strings>(),
               ElementsAre("summary", "cases", "case1", "case2", "case3", "validation", "conditions",
                           "reading"));
@@ -102,7 +103,7 @@ strings headline_cells(const json::value& p, const json::value& validations) {
 }
 
 TEST(Page, StartsWithWhatWasPredictedAndMeasuredWhere) {
-  report_data of = analysis::report_data_of(golden());
+  report_data of = report_data_of(golden());
   for (auto& one : of.validation.cases) one.measured.disturbed = 0;  // or texts are rounded
   const json::value expected = to_json(of.predictions).at("predictions");
   const json::value validations = to_json(of.validation).at("cases");
@@ -135,7 +136,7 @@ TEST(Page, StartsWithWhatWasPredictedAndMeasuredWhere) {
 }
 
 TEST(Page, HasTheLayersOfThePrediction) {
-  const report_data of = analysis::report_data_of(golden());
+  const report_data of = report_data_of(golden());
   const json::value expected = to_json(of.predictions).at("predictions");
   const json::value all = read_page(page(of));
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -177,7 +178,7 @@ std::vector<std::vector<double>> drawn_shares(const std::string& page) {
 }
 
 TEST(Page, DrawsTheSharesThatItsTableHas) {
-  const report_data of = analysis::report_data_of(golden());
+  const report_data of = report_data_of(golden());
   const std::string result = page(of);
   const std::vector<std::vector<double>> drawn = drawn_shares(result);
   ASSERT_THAT(drawn, SizeIs(of.predictions.size()));
@@ -198,7 +199,7 @@ TEST(Page, DrawsTheSharesThatItsTableHas) {
 }
 
 TEST(Page, SaysOnceThatBottlenecksAreNotKnown) {
-  const report_data of = analysis::report_data_of(golden());
+  const report_data of = report_data_of(golden());
   ASSERT_GT(of.predictions.size(), 1U);
   for (const std::string& text : {page(of), markdown(of)}) {
     const std::size_t at = text.find("bench_peak");
@@ -212,7 +213,7 @@ TEST(Page, FitsScreensOfAnyWidth) {
   std::vector<result::results> files = golden();
   for (auto& [configuration, step] : files.front().manifest) step.front().layer = long_name;
   files.front().file = long_name + ".json";
-  const std::string result = page(analysis::report_data_of(files));
+  const std::string result = page(report_data_of(files));
   const json::value all = read_page(result);
   for (const json::value& table : all.at("shapes")) {
     const auto titles = table.at("titles").get<strings>();
@@ -231,7 +232,7 @@ TEST(Page, FitsScreensOfAnyWidth) {
 }
 
 TEST(Page, HasTheValidation) {
-  report_data of = analysis::report_data_of(golden());
+  report_data of = report_data_of(golden());
   for (auto& one : of.validation.cases) one.measured.disturbed = 0;  // or texts are rounded
   const json::value all = read_page(page(of));
   const json::value cases = to_json(of.validation).at("cases");
@@ -251,7 +252,7 @@ TEST(Page, HasTheValidation) {
 }
 
 TEST(Page, HasTheContextOfEachFile) {
-  const json::value all = read_page(page(analysis::report_data_of(golden())));
+  const json::value all = read_page(page(report_data_of(golden())));
   const std::string& file = golden().front().file;
   const auto row_with = [&](const auto& machine, const auto& run) {
     return ElementsAre(file, "2026-01-02T03:04:05+00:00", "example CPU", "0.1.0", machine, run);
@@ -282,7 +283,7 @@ TEST(Page, EscapesHostileNames) {
     if (row.name.configuration.model == "small") row.error = hostile;
   }
   files.front().manifest.begin()->first.model = hostile + "\nsecond line";
-  const report_data of = analysis::report_data_of(files, {.models = {}, .allow_partial = true});
+  const report_data of = report_data_of(files, {.models = {}, .allow_partial = true});
   const std::string result = page(of);
   for (const char* harmful : {"<script", "\x1b", "\x01", "\xff"}) {
     EXPECT_THAT(result, Not(HasSubstr(harmful)));
@@ -306,19 +307,19 @@ TEST(Page, WarnsOfDisturbancesGapsAndDifferingFiles) {
   files.front().context["interrupted"] = "1";
   files.back().file = "other.json";
   files.back().context["device"] = "another CPU";
-  EXPECT_THAT(warnings(analysis::report_data_of(files, {.models = {}, .allow_partial = true})),
+  EXPECT_THAT(warnings(report_data_of(files, {.models = {}, .allow_partial = true})),
               AllOf(Contains(mentions(files.front().file, "steal", "speed")),
                     Contains(mentions(files.front().file, "interrupted")),
                     Contains(AllOf(mentions("tiny", "relu1"), HasSubstr("PARTIAL"))),
                     Contains(mentions("3", "6", "disturbed")),
                     Contains(mentions(files.front().file, "other.json", "device"))));
-  EXPECT_THAT(warnings(analysis::report_data_of(golden(), {.models = {"small"}})), IsEmpty());
+  EXPECT_THAT(warnings(report_data_of(golden(), {.models = {"small"}})), IsEmpty());
 }
 
 TEST(Page, RoundsAFigureAlikeInEachTable) {
   std::vector<result::results> files = golden();
   for (result::measurement& row : files.front().rows) row.counters["disturbed"] = 1;
-  const report_data of = analysis::report_data_of(files);
+  const report_data of = report_data_of(files);
   const std::string rounded = analysis::summary(of.predictions).rows.at(0).at(7);
   EXPECT_THAT(rounded, StartsWith("~"));
   EXPECT_EQ(overview(of).rows.at(0).at(1), rounded);
@@ -326,12 +327,12 @@ TEST(Page, RoundsAFigureAlikeInEachTable) {
 
 TEST(Page, NamesTheFilesOfEachCaseWhereContextsDiffer) {
   std::vector<result::results> files = golden();
-  const std::size_t columns = overview(analysis::report_data_of(files)).columns.size();
+  const std::size_t columns = overview(report_data_of(files)).columns.size();
   files.push_back(files.front());
   files.back().file = "other.json";
-  EXPECT_THAT(overview(analysis::report_data_of(files)).columns, SizeIs(columns));
+  EXPECT_THAT(overview(report_data_of(files)).columns, SizeIs(columns));
   files.back().context["device"] = "another CPU";
-  const report_data of = analysis::report_data_of(files);
+  const report_data of = report_data_of(files);
   const table t = overview(of);
   ASSERT_THAT(t.rows, SizeIs(6));
   EXPECT_THAT(t.columns, SizeIs(columns + 1));
@@ -352,7 +353,7 @@ TEST(Page, HasTheHistoryOfEachCase) {
     row.seconds *= 2;
     if (row.counters.contains("mean_s")) row.counters["mean_s"] *= 2;
   }
-  const json::value all = read_page(page(analysis::report_data_of(files)));
+  const json::value all = read_page(page(report_data_of(files)));
   EXPECT_THAT(all.at("captions").get<strings>(),
               Contains(mentions("tiny", "reference", "f32", "example CPU", "cache:model")));
   const std::vector<strings> table = rows(all, "history");

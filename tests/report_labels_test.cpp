@@ -172,7 +172,7 @@ TEST(Labels, OfStoredFilesAreFreeAndComplete) {
     const std::vector<result::results> peaks = peaks_for(files.front());
     analysis::options chosen;
     chosen.peaks = peaks;
-    const report_data of = analysis::report_data_of(files, chosen);
+    const report_data of = report_data_of(files, chosen);
     const svg::palette ops(of.predictions);
     for (const analysis::prediction& p : of.predictions) {
       const std::string chart = svg::roofline_chart(p, ops).html;

@@ -5,7 +5,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/base/text.hpp>
+#include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/report/markdown.hpp>
 
 #include "support/golden.hpp"
@@ -24,7 +25,7 @@ std::vector<result::results> golden() { return {testing::chain_results()}; }
 
 TEST(Markdown, HasTheSummaryTheLayersAndTheValidation) {
   const std::vector<result::results> files = golden();
-  report_data of = analysis::report_data_of(files);
+  report_data of = report_data_of(files);
   for (auto& one : of.validation.cases) one.measured.disturbed = 0;  // or a ~ is escaped
   const std::string result = markdown(of);
   EXPECT_THAT(result, StartsWith("## layerbench\n\n" + text(overview(of))));
@@ -43,20 +44,20 @@ TEST(Markdown, HasTheHistoryOfSeveralDates) {
   files.push_back(files.front());
   files.back().context["date"] = "2026-02-03T04:05:06+00:00";
   files.back().file = "later.json";
-  const report_data of = analysis::report_data_of(files);
+  const report_data of = report_data_of(files);
   ASSERT_FALSE(of.history.empty());
   EXPECT_THAT(history_title(of.history.front()),
               mentions("tiny", "reference", "f32", "example CPU", "cache:model"));
   EXPECT_THAT(markdown(of), HasSubstr(history_title(of.history.front()) + "\n\n" +
                                       text(history_table(of.history.front()))));
-  EXPECT_THAT(analysis::report_data_of(golden()).history, ::testing::IsEmpty());
+  EXPECT_THAT(report_data_of(golden()).history, ::testing::IsEmpty());
 }
 
 TEST(Markdown, EscapesWhatComesFromFiles) {
   std::vector<result::results> files = golden();
   files.front().file = "a|b<script>.json\n## c";
   for (auto& [configuration, step] : files.front().manifest) step.front().layer = "*x*[y](z)`|";
-  const std::string result = markdown(analysis::report_data_of(files));
+  const std::string result = markdown(report_data_of(files));
   EXPECT_THAT(result, AllOf(HasSubstr("a\\|b&lt;script>.json ## c"),
                             HasSubstr("\\*x\\*\\[y\\](z)\\`\\|"), Not(HasSubstr("<script>"))));
 }

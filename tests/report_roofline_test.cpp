@@ -62,7 +62,7 @@ class RooflineChart : public ::testing::Test {
  protected:
   std::vector<result::results> files_ = golden();
   std::vector<result::results> peaks_ = peaks();
-  report_data of_ = analysis::report_data_of(files_, with(peaks_));
+  report_data of_ = report_data_of(files_, with(peaks_));
   analysis::prediction first_ = of_.predictions.at(0);
 
   [[nodiscard]] static std::string drawn(const analysis::prediction& p) {
@@ -106,7 +106,7 @@ TEST_F(RooflineChart, PlacesALayerAtThePeakOnTheLineOfThePeak) {
 TEST_F(RooflineChart, IsNotDrawnWithoutPeaks) {
   first_.limits.reset();
   EXPECT_EQ(drawn(first_), "");
-  const std::string plain = page(analysis::report_data_of(files_));
+  const std::string plain = page(report_data_of(files_));
   EXPECT_THAT(matches(plain, "(class=\"trend\")"), ::testing::IsEmpty());
 }
 

@@ -72,7 +72,7 @@ std::vector<strings> comparison_rows(const json::value& page, std::size_t index)
 TEST(Versions, AreComparedOnThePageAsCompareDoes) {
   const std::vector<result::results> files = two_versions();
   const json::value expected = to_json(analysis::compare({&files[0]}, {&files[1]}));
-  const json::value all = read_page(page(analysis::report_data_of(files)));
+  const json::value all = read_page(page(report_data_of(files)));
   EXPECT_THAT(all.at("links").get<strings>(), Contains("#comparison"));
   std::vector<strings> models = comparison_rows(all, 0);
   for (strings& model : models) model.front() = "";  // the case
@@ -88,7 +88,7 @@ TEST(Versions, AreComparedOnThePageAsCompareDoes) {
 TEST(Versions, AreComparedInMarkdown) {
   const std::vector<result::results> files = two_versions();
   const analysis::comparison all = analysis::compare({&files[0]}, {&files[1]});
-  const std::string result = markdown(analysis::report_data_of(files));
+  const std::string result = markdown(report_data_of(files));
   EXPECT_THAT(comparison_title(all), mentions(files[0].file, "new.json"));
   EXPECT_THAT(result,
               AllOf(HasSubstr(comparison_title(all) + '\n'), HasSubstr(text(models_table(all))),
@@ -104,7 +104,7 @@ TEST(Versions, AreEachComparedWithTheFirst) {
   files.push_back(files.front());
   files.back().file = "newest.json";
   files.back().context["layerbench_version"] = "0.3.0";
-  const report_data of = analysis::report_data_of(files);
+  const report_data of = report_data_of(files);
   ASSERT_THAT(of.comparisons, SizeIs(2));
   for (const analysis::comparison& comparison : of.comparisons) {
     EXPECT_THAT(comparison.old_files, ElementsAre(files[0].file, files[0].file));
@@ -117,7 +117,7 @@ TEST(Versions, AreEachComparedWithTheFirst) {
 TEST(Versions, AreNotComparedWhereMoreDiffers) {
   std::vector<result::results> files = two_versions();
   files.back().context["device"] = "another CPU";
-  const report_data of = analysis::report_data_of(files);
+  const report_data of = report_data_of(files);
   EXPECT_THAT(of.comparisons, IsEmpty());
   ASSERT_THAT(of.uncompared, ElementsAre(mentions("new.json", "device", "layerbench_version")));
   EXPECT_THAT(page(of),
@@ -127,9 +127,8 @@ TEST(Versions, AreNotComparedWhereMoreDiffers) {
 
 TEST(Versions, AreNotComparedInTheReportOfOne) {
   const std::vector<result::results> files = two_versions();
-  EXPECT_FALSE(analysis::report_data_of({files.data(), 1}).has_comparison());
-  EXPECT_THAT(page(analysis::report_data_of({files.data(), 1})),
-              Not(HasSubstr("id=\"comparison\"")));
+  EXPECT_FALSE(report_data_of({files.data(), 1}).has_comparison());
+  EXPECT_THAT(page(report_data_of({files.data(), 1})), Not(HasSubstr("id=\"comparison\"")));
 }
 
 }  // namespace report_versions_test

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/base/quiet.hpp>

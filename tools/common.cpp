@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/configurations.hpp>
-#include <layerbench/analysis/predict/repeated_rounds.hpp>
-#include <layerbench/analysis/roofline/peaks.hpp>
+#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/peaks.hpp>
+#include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/input_file.hpp>
 #include <layerbench/base/output_file.hpp>

@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/deepbench.hpp>
+#include <layerbench/analysis/deepbench/deepbench.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/program_path.hpp>
 #include <layerbench/model/find.hpp>

@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/scaling/network_file.hpp>
+#include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/table.hpp>

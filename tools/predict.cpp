@@ -12,12 +12,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/analysis/base/engine_overhead.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
+#include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/analysis/predict/bmf.hpp>
-#include <layerbench/analysis/predict/engine_overhead.hpp>
 #include <layerbench/analysis/predict/fusion_gain.hpp>
 #include <layerbench/analysis/predict/json.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
-#include <layerbench/analysis/predict/repeated_rounds.hpp>
 #include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/predict/training_cost.hpp>

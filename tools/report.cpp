@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
 
-#include <layerbench/analysis/report_data.hpp>
 #include <layerbench/report/markdown.hpp>
 #include <layerbench/report/page.hpp>
+#include <layerbench/report/report_data.hpp>
 
 #include "commands.hpp"
 
@@ -33,7 +33,7 @@ void add_report(CLI::App& app) {
     const std::vector<result::results> files = read_results(options->files);
     const std::vector<result::results> peaks = read_peaks(options->peaks);
     options->predict.peaks = peaks;
-    const analysis::report_data all = analysis::report_data_of(files, options->predict);
+    const report::report_data all = report::report_data_of(files, options->predict);
     const bool markdown = command->count("--format") > 0 ? common->format == "markdown"
                                                          : common->output.ends_with(".md");
     write(*common, markdown ? report::markdown(all) : report::page(all));

@@ -13,10 +13,10 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/repeated_rounds.hpp>
-#include <layerbench/analysis/predict/validation.hpp>
-#include <layerbench/analysis/predict/validation_json.hpp>
-#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/base/repeated_rounds.hpp>
+#include <layerbench/analysis/validate/json.hpp>
+#include <layerbench/analysis/validate/text.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 
 #include "commands.hpp"
 

@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
 
 /// Small result files in memory, and their predictions.
 namespace layerbench::testing {

@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/timings.hpp>
+#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/stats.hpp>

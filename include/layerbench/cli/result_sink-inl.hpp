@@ -19,7 +19,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/configurations.hpp>
+#include <layerbench/analysis/base/configurations.hpp>
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>

@@ -10,9 +10,9 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/text.hpp>
-#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/text.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/table.hpp>

@@ -4,7 +4,7 @@
 
 #include <cmath>
 
-#include <layerbench/analysis/predict/validation.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/report/html.hpp>
 
 /// The chart of prediction errors.

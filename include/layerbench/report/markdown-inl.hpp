@@ -9,14 +9,14 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/validation.hpp>
-#include <layerbench/analysis/predict/validation_text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
+#include <layerbench/analysis/validate/text.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/predict/breakdown.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
 #include <layerbench/report/svg.hpp>
 
 /// The chart of a step by kind of op.

@@ -7,16 +7,16 @@
 #include <string>
 #include <vector>
 
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
-#include <layerbench/analysis/predict/breakdown.hpp>
-#include <layerbench/analysis/predict/layer_table.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/validation.hpp>
-#include <layerbench/analysis/predict/validation_text.hpp>
+#include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
+#include <layerbench/analysis/validate/text.hpp>
+#include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>

@@ -6,8 +6,8 @@
 #include <optional>
 #include <vector>
 
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/roofline/roofline.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/roofline.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/report/label_layout.hpp>
 #include <layerbench/report/svg.hpp>

@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/breakdown.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/report/label_layout.hpp>
 

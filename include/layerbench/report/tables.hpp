@@ -15,19 +15,17 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/predict/breakdown.hpp>
-#include <layerbench/analysis/predict/layer_table.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/predict/text.hpp>
-#include <layerbench/analysis/report_data.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/report/report_data.hpp>
 
 /// The tables and sentences of a report, whatever its format.
 namespace layerbench::report {
-
-using analysis::report_data;
 
 namespace detail {
 

@@ -19,12 +19,13 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/predictor.hpp>
+#include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/analysis/compare/pairs.hpp>
-#include <layerbench/analysis/compare/ratio.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
-#include <layerbench/analysis/predict/repeated_rounds.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 
 namespace layerbench::analysis {

@@ -9,10 +9,10 @@
 #include <string>
 #include <vector>
 
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/analysis/compare/pairs.hpp>
-#include <layerbench/analysis/compare/ratio.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 
 /// Comparison of two runs or sets of runs: which layers and models became faster or slower.
 namespace layerbench::analysis {

@@ -14,8 +14,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/configurations.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
-#include <layerbench/analysis/predict/configurations.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/result/measurement.hpp>

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <layerbench/analysis/compare/comparison.hpp>
-#include <layerbench/analysis/compare/ratio.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// Comparisons as JSON.

@@ -11,7 +11,7 @@
 #include <layerbench/analysis/compare/nodes.hpp>
 #include <layerbench/analysis/compare/nodes_json.hpp>
 #include <layerbench/analysis/compare/nodes_text.hpp>
-#include <layerbench/analysis/compare/ratio.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/shape/json.hpp>

@@ -7,9 +7,9 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/analysis/compare/ratio.hpp>
-#include <layerbench/analysis/predict/interval.hpp>
-#include <layerbench/analysis/predict/timings.hpp>
+#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/analysis/base/timings.hpp>
 
 /// Ratios of times that were measured in pairs of runs: old and new side by side.
 namespace layerbench::analysis {

@@ -17,11 +17,12 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
-#include <layerbench/analysis/compare/ratio.hpp>
 #include <layerbench/analysis/compare/text.hpp>
-#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>

@@ -10,8 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
-#include <layerbench/analysis/compare/ratio.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/shape/record.hpp>
 

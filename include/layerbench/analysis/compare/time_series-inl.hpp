@@ -15,8 +15,8 @@
 #include <utility>
 #include <vector>
 
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/read_results.hpp>
 

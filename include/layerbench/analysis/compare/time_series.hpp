@@ -10,8 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
 

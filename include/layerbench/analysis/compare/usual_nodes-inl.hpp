@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/compare/ratio.hpp>
+#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/usual_nodes.hpp>
-#include <layerbench/analysis/predict/interval.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
 

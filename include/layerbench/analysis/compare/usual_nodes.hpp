@@ -7,8 +7,9 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/analysis/compare/ratio.hpp>
-#include <layerbench/analysis/predict/interval.hpp>
+#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/analysis/compare/verdict.hpp>
 
 /// Which of several equal machines is not like the others.
 namespace layerbench::analysis {

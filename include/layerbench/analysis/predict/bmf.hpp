@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/shape/json.hpp>
 

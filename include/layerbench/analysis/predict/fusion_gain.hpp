@@ -7,9 +7,8 @@
 #include <string>
 #include <vector>
 
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// What fusion gains: calls of several layers beside the calls of these layers one by one.
 namespace layerbench::analysis {
@@ -37,12 +36,6 @@ struct fusion_gain {
 /// The fused models among the predictions that were also predicted layer by layer, from the same
 /// files.
 [[nodiscard]] std::vector<fusion_gain> fusion_gains(std::span<const prediction> predictions);
-
-/// One table per fused model: the calls that save most, and all that lose.
-[[nodiscard]] std::string text(std::span<const fusion_gain> gains);
-
-/// Adds the list "fusions" to what to_json makes of the predictions; nothing if there are none.
-void add_fusion_gains(json::value& to, std::span<const fusion_gain> gains);
 
 }  // namespace layerbench::analysis
 

@@ -2,11 +2,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <span>
 #include <utility>
 
+#include <layerbench/analysis/base/json.hpp>
+#include <layerbench/analysis/predict/estimate.hpp>
+#include <layerbench/analysis/predict/fusion_gain.hpp>
 #include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/analysis/roofline/json.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/shape/json.hpp>
@@ -90,6 +96,71 @@ LAYERBENCH_INLINE json::value to_json(std::span<const prediction> predictions) {
   json::value list = json::value::array();
   for (const prediction& p : predictions) list.push_back(detail::prediction_json(p));
   return {{"schema", 1}, {"predictions", list}};
+}
+
+namespace detail {
+
+[[nodiscard]] inline json::value estimate_json(const estimate& of) {
+  const auto bound = [&](double value) {
+    return of.has_interval() ? json::value(value) : json::value(nullptr);
+  };
+  return {{"value", of.value}, {"low", bound(of.low)}, {"high", bound(of.high)}};
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE void add_fusion_gains(json::value& to, std::span<const fusion_gain> gains) {
+  for (const fusion_gain& gain : gains) {
+    json::value calls = json::value::array();
+    for (const fused_call& call : gain.calls) {
+      calls.push_back({{"name", call.name},
+                       {"count", call.count},
+                       {"seconds_apart", detail::estimate_json(call.apart)},
+                       {"seconds_fused", detail::estimate_json(call.together)},
+                       {"loses", call.loses()}});
+    }
+    to["fusions"].push_back({{"case", gain.fused->configuration.text()},
+                             {"seconds_apart", gain.apart->step->seconds},
+                             {"seconds_fused", gain.fused->step->seconds},
+                             {"calls", calls}});
+  }
+}
+
+LAYERBENCH_INLINE void add_services(json::value& to, std::span<const service> services,
+                                    const service_mix& mix) {
+  to["services"] = json::value::array();
+  for (const service& one : services) {
+    const estimate requests = one.requests_per_second();
+    to["services"].push_back(
+        {{"prompt", one.prompt->configuration.text()},
+         {"decode", one.decode->configuration.text()},
+         {"prompt_steps", mix.prompts},
+         {"decode_steps", mix.decodes},
+         {"partial", one.partial()},
+         {"seconds_to_first_token", detail::estimate_json(one.to_first_token)},
+         {"seconds_per_decode_step", detail::estimate_json(seconds_of(*one.decode))},
+         {"requests_per_second", detail::estimate_json(requests)},
+         {"tokens_per_second", detail::estimate_json(requests.times(one.tokens))}});
+  }
+}
+
+LAYERBENCH_INLINE void add_training_runs(json::value& to, std::span<const prediction> predictions,
+                                         const training_run& run) {
+  to["training_runs"] = json::value::array();
+  for (const prediction& p : predictions) {
+    const std::optional<estimate> hours = hours_of(run, p);
+    if (!hours) continue;
+    json::value item{{"case", p.configuration.text()},
+                     {"epochs", run.epochs},
+                     {"images", run.images},
+                     {"steps", steps_of(run, p)},
+                     {"hours", detail::estimate_json(*hours)}};
+    if (run.price_per_hour) {
+      item["price_per_hour"] = *run.price_per_hour;
+      item["price"] = detail::estimate_json(hours->times(*run.price_per_hour));
+    }
+    to["training_runs"].push_back(std::move(item));
+  }
 }
 
 }  // namespace layerbench::analysis

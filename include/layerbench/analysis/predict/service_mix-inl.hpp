@@ -4,19 +4,14 @@
 
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include <fmt/format.h>
-
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
 #include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/shape/json.hpp>
 
 namespace layerbench::analysis {
 
@@ -77,50 +72,6 @@ LAYERBENCH_INLINE std::vector<service> services_of(std::span<const prediction> p
     }
   }
   return all;
-}
-
-LAYERBENCH_INLINE std::string text(std::span<const service> services, const service_mix& mix) {
-  using enum align;
-  table t{{{"prompt"},
-           {"decode"},
-           {"ms to first token", right},
-           {"ms per decode step", right},
-           {"requests/s", right},
-           {"tokens/s", right}},
-          {}};
-  for (const service& one : services) {
-    const estimate requests = one.requests_per_second();
-    const auto milliseconds = [](const prediction& of, const estimate& seconds) {
-      return (of.partial() ? "> " : "") + with_interval(seconds.times(1e3));
-    };
-    const auto rate = [&](const estimate& of) {
-      return (one.partial() ? "< " : "") + with_interval(of);
-    };
-    t.rows.push_back({one.prompt->configuration.text(), one.decode->configuration.text(),
-                      milliseconds(*one.prompt, one.to_first_token),
-                      milliseconds(*one.decode, seconds_of(*one.decode)), rate(requests),
-                      rate(requests.times(one.tokens))});
-  }
-  return fmt::format(
-      "\nrequests of {} prompt step{} and {} decode step{}, one after the other:\n\n{}",
-      mix.prompts, mix.prompts == 1 ? "" : "s", mix.decodes, mix.decodes == 1 ? "" : "s", text(t));
-}
-
-LAYERBENCH_INLINE void add_services(json::value& to, std::span<const service> services,
-                                    const service_mix& mix) {
-  to["services"] = json::value::array();
-  for (const service& one : services) {
-    const estimate requests = one.requests_per_second();
-    to["services"].push_back({{"prompt", one.prompt->configuration.text()},
-                              {"decode", one.decode->configuration.text()},
-                              {"prompt_steps", mix.prompts},
-                              {"decode_steps", mix.decodes},
-                              {"partial", one.partial()},
-                              {"seconds_to_first_token", to_json(one.to_first_token)},
-                              {"seconds_per_decode_step", to_json(seconds_of(*one.decode))},
-                              {"requests_per_second", to_json(requests)},
-                              {"tokens_per_second", to_json(requests.times(one.tokens))}});
-  }
 }
 
 }  // namespace layerbench::analysis

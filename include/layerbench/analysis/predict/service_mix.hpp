@@ -5,13 +5,11 @@
 #include <cstdint>
 #include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// What a service of texts does: its requests read a prompt and decode an answer. Both steps are
 /// predicted, how many of them a request takes is the user's.
@@ -43,12 +41,6 @@ struct service {
 /// model, machine and settings. Batches may differ. Their intervals add up.
 [[nodiscard]] std::vector<service> services_of(std::span<const prediction> predictions,
                                                const service_mix& mix);
-
-/// One row per service. `>` and `<` mark the bounds of steps that lack layers.
-[[nodiscard]] std::string text(std::span<const service> services, const service_mix& mix);
-
-/// Adds the list "services" to what to_json makes of the predictions.
-void add_services(json::value& to, std::span<const service> services, const service_mix& mix);
 
 }  // namespace layerbench::analysis
 

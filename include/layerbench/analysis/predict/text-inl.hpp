@@ -18,65 +18,62 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/predict/layer_table.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
+#include <layerbench/analysis/base/text.hpp>
+#include <layerbench/analysis/predict/estimate.hpp>
+#include <layerbench/analysis/predict/fusion_gain.hpp>
+#include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/result/short_names.hpp>
 
 namespace layerbench::analysis {
 
-namespace detail {
-
-/// The conditions of a case but for its model.
-[[nodiscard]] inline std::vector<std::string> conditions_of(
-    const result::configuration_name& configuration, std::int64_t threads) {
-  std::vector<std::string> parts{configuration.phase(),
-                                 configuration.backend + ' ' + configuration.dtype,
-                                 fmt::format("batch {}", configuration.batch)};
-  if (threads > 0) parts.push_back(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
-  for (const auto& [name, value] : configuration.parameters) {
-    if (name != "phase" && name != "threads") parts.push_back(fmt::format("{} {}", name, value));
+LAYERBENCH_INLINE std::string breakdown_text(const prediction& p) {
+  if (p.layers.empty()) return "";
+  std::string lines;
+  if (p.configuration.phase() != "inference") {
+    const auto part = [](const layer_time& layer) { return name(layer.part); };
+    lines += fmt::format("  by part: {}\n", shares_text(shares_by(p, part)));
   }
-  return parts;
+  return lines + fmt::format("  by op: {}\n", shares_text(shares_by_op(p)));
 }
 
-}  // namespace detail
-
-LAYERBENCH_INLINE std::string headline(const result::configuration_name& configuration,
-                                       std::int64_t threads) {
-  return fmt::format("{} {}", configuration.model,
-                     fmt::join(detail::conditions_of(configuration, threads), ", "));
-}
-LAYERBENCH_INLINE std::string headline(const prediction& p) {
-  return headline(p.configuration, p.threads);
-}
-
-LAYERBENCH_INLINE headlines headlines_of(std::span<const prediction* const> cases) {
-  std::vector<std::vector<std::string>> conditions;
-  for (const prediction* one : cases) {
-    conditions.push_back(detail::conditions_of(one->configuration, one->threads));
-  }
-  const auto all_have = [&](const std::string& part) {
-    return std::ranges::all_of(conditions, [&](const std::vector<std::string>& parts) {
-      return std::ranges::find(parts, part) != parts.end();
-    });
-  };
-  headlines result;
-  for (std::size_t i = 0; i < cases.size(); ++i) {
-    std::string& own = result.own.emplace_back(cases[i]->configuration.model);
-    for (const std::string& part : conditions[i]) {
-      if (!all_have(part)) own += ", " + part;
+LAYERBENCH_INLINE table heaviest_layers(const prediction& p, std::size_t most, layer_order by) {
+  const std::vector<layer_time> layers = sorted_layers(p, by);
+  table t{{{"layer"},
+           {"op"},
+           {"count", align::right},
+           {"time per call", align::right},
+           {"share", align::right},
+           {"GFLOP/s (no padding)", align::right}},
+          {}};
+  if (p.limits) t.columns.insert(t.columns.end(), {{"bottleneck"}, {"of peak", align::right}});
+  double rest = 0;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const layer_time& layer = layers[i];
+    if (i >= most) {
+      rest += layer.share;
+      continue;
     }
+    std::vector<std::string>& row = t.rows.emplace_back(std::vector<std::string>{
+        result::short_joined(layer.call_name()), layer.op, std::to_string(layer.count),
+        units::duration(layer.seconds), format::percent(layer.share), gigaflops(layer)});
+    if (p.limits) row.insert(row.end(), {bound_of(layer), percent_of_peak(layer)});
   }
-  if (conditions.empty()) return result;
-  std::vector<std::string> shared = conditions.front();
-  std::erase_if(shared, [&](const std::string& part) { return !all_have(part); });
-  result.shared = fmt::format("{}", fmt::join(shared, ", "));
-  return result;
+  if (layers.size() > most) {
+    t.rows.push_back(
+        {fmt::format("{} more", layers.size() - most), "", "", "", format::percent(rest)});
+    t.rows.back().resize(t.columns.size());
+  }
+  return t;
 }
 
 namespace detail {
@@ -316,6 +313,109 @@ LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions, std:
   for (const std::string& line : unknown_limits) out += line;
   if (predictions.size() > 1) out += '\n' + cases_text(predictions);
   return out;
+}
+
+namespace detail {
+
+/// The value, and its interval in brackets.
+[[nodiscard]] inline std::string with_interval(const estimate& of) {
+  if (of.digits == format::most_digits) {
+    return fmt::format("{:.4g} ({:.4g} to {:.4g})", of.value, of.low, of.high);
+  }
+  return format::figure(of.value, of.digits) +
+         (of.has_interval() ? fmt::format(" ({} to {})", format::significant(of.low, of.digits),
+                                          format::significant(of.high, of.digits))
+                            : "");
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::string text(std::span<const fusion_gain> gains) {
+  using enum align;
+  constexpr std::size_t most = 8;
+  std::string all;
+  for (const fusion_gain& gain : gains) {
+    table t{{{"fused call"},
+             {"count", right},
+             {"layer by layer", right},
+             {"fused", right},
+             {"change", right},
+             {"saved per step", right}},
+            {}};
+    const bool any_loses = std::ranges::any_of(gain.calls, &fused_call::loses);
+    if (any_loses) t.columns.emplace_back("note");
+    std::size_t left_out = 0;
+    for (std::size_t i = 0; i < gain.calls.size(); ++i) {
+      const fused_call& call = gain.calls[i];
+      if (i >= most && !call.loses()) {
+        ++left_out;
+        continue;
+      }
+      t.rows.push_back(
+          {result::short_joined(call.name), std::to_string(call.count),
+           units::duration(call.apart.value), units::duration(call.together.value),
+           fmt::format("{:+.1f} %", 100 * (call.together.value / call.apart.value - 1)),
+           fmt::format("{:.3g} ms", 1e3 * call.saved())});
+      if (any_loses) t.rows.back().emplace_back(call.loses() ? "slower" : "");
+    }
+    if (left_out > 0) {
+      t.rows.push_back({fmt::format("{} more", left_out)});
+      t.rows.back().resize(t.columns.size());
+    }
+    const auto milliseconds = [](const prediction& p) {
+      return fmt::format("{}{:.4g}", format::mark(p.digits()),
+                         1e3 * format::rounded(p.step->seconds, p.digits()));
+    };
+    all += fmt::format("\n{}\n  without the fusion plan: {} ms per step; with it: {} ms ({})\n",
+                       headline(*gain.fused), milliseconds(*gain.apart), milliseconds(*gain.fused),
+                       format::change(gain.apart->step->seconds, gain.apart->digits(),
+                                      gain.fused->step->seconds, gain.fused->digits()));
+    if (!gain.calls.empty()) all += '\n' + text(t);  // a plan may join no layers
+  }
+  return all;
+}
+
+LAYERBENCH_INLINE std::string text(std::span<const service> services, const service_mix& mix) {
+  using enum align;
+  table t{{{"prompt"},
+           {"decode"},
+           {"ms to first token", right},
+           {"ms per decode step", right},
+           {"requests/s", right},
+           {"tokens/s", right}},
+          {}};
+  for (const service& one : services) {
+    const estimate requests = one.requests_per_second();
+    const auto milliseconds = [](const prediction& of, const estimate& seconds) {
+      return (of.partial() ? "> " : "") + detail::with_interval(seconds.times(1e3));
+    };
+    const auto rate = [&](const estimate& of) {
+      return (one.partial() ? "< " : "") + detail::with_interval(of);
+    };
+    t.rows.push_back({one.prompt->configuration.text(), one.decode->configuration.text(),
+                      milliseconds(*one.prompt, one.to_first_token),
+                      milliseconds(*one.decode, seconds_of(*one.decode)), rate(requests),
+                      rate(requests.times(one.tokens))});
+  }
+  return fmt::format(
+      "\nrequests of {} prompt step{} and {} decode step{}, one after the other:\n\n{}",
+      mix.prompts, mix.prompts == 1 ? "" : "s", mix.decodes, mix.decodes == 1 ? "" : "s", text(t));
+}
+
+LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions,
+                                   const training_run& run) {
+  table t{{{"case"}, {"steps", align::right}, {"hours", align::right}}, {}};
+  if (run.price_per_hour) t.columns.push_back({"price", align::right});
+  for (const prediction& p : predictions) {
+    const std::optional<estimate> hours = hours_of(run, p);
+    if (!hours) continue;
+    std::vector<std::string> row{p.configuration.text(), std::to_string(steps_of(run, p)),
+                                 detail::with_interval(*hours)};
+    if (run.price_per_hour) row.push_back(detail::with_interval(hours->times(*run.price_per_hour)));
+    t.rows.push_back(std::move(row));
+  }
+  return fmt::format("\n{} epochs of {} images, without input, evaluation and checkpoints:\n\n{}",
+                     run.epochs, run.images, text(t));
 }
 
 LAYERBENCH_INLINE std::vector<std::pair<std::string, std::optional<double>>> times(

@@ -10,24 +10,18 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/predict/breakdown.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/predict/fusion_gain.hpp>
+#include <layerbench/analysis/predict/service_mix.hpp>
+#include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/base/table.hpp>
 
 /// Predictions as text and as CSV.
 namespace layerbench::analysis {
 
-/// The conditions of a case: "resnet50 inference, onednn f32, batch 1, 2 threads".
-[[nodiscard]] std::string headline(const result::configuration_name& configuration,
-                                   std::int64_t threads);
-[[nodiscard]] std::string headline(const prediction& p);
-
-/// The conditions of several cases: what all share, and what each has besides, its model first.
-struct headlines {
-  std::string shared;  ///< "inference, onednn f32, batch 1"; may be empty
-  std::vector<std::string> own;
-};
-[[nodiscard]] headlines headlines_of(std::span<const prediction* const> cases);
+/// The step's shares by op, and in training by part; one line each.
+[[nodiscard]] std::string breakdown_text(const prediction& p);
 
 /// What the step lacks, or may lack; one line each.
 [[nodiscard]] std::string gaps_text(const prediction& p);
@@ -41,10 +35,24 @@ struct headlines {
 /// The same for a terminal: what all cases share stands above the table.
 [[nodiscard]] std::string cases_text(std::span<const prediction> predictions);
 
+/// The `most` layers with the largest shares of the step, or the first in another order, and the
+/// sum of the others. Bottlenecks are shown where peaks are known.
+[[nodiscard]] table heaviest_layers(const prediction& p, std::size_t most,
+                                    layer_order by = layer_order::share);
+
 /// Each prediction with its heaviest layers, or the first in another order, and cases_text() of
 /// several predictions.
 [[nodiscard]] std::string text(std::span<const prediction> predictions,
                                std::size_t most_layers = 10, layer_order by = layer_order::share);
+
+/// One table per fused model: the calls that save most, and all that lose.
+[[nodiscard]] std::string text(std::span<const fusion_gain> gains);
+
+/// One row per service. `>` and `<` mark the bounds of steps that lack layers.
+[[nodiscard]] std::string text(std::span<const service> services, const service_mix& mix);
+
+/// One row per training case.
+[[nodiscard]] std::string text(std::span<const prediction> predictions, const training_run& run);
 
 /// The times of a prediction in seconds, under their names in JSON and CSV.
 [[nodiscard]] std::vector<std::pair<std::string, std::optional<double>>> times(const prediction& p);

@@ -4,12 +4,9 @@
 
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// What a whole training takes, in time and money: steps are predicted, their number and the price
 /// are the user's.
@@ -28,13 +25,6 @@ struct training_run {
 /// Hours of the run: steps alone, without input, evaluation and checkpoints. Nothing for inference
 /// and where layers are missing.
 [[nodiscard]] std::optional<estimate> hours_of(const training_run& run, const prediction& p);
-
-/// One row per training case.
-[[nodiscard]] std::string text(std::span<const prediction> predictions, const training_run& run);
-
-/// Adds the list "training_runs" to what to_json makes of the predictions.
-void add_training_runs(json::value& to, std::span<const prediction> predictions,
-                       const training_run& run);
 
 }  // namespace layerbench::analysis
 

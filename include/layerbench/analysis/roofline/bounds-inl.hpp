@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/analysis/predict/breakdown.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
 #include <layerbench/base/compiled.hpp>
 

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/analysis/predict/breakdown.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 
 /// The bottlenecks of a step, and what would make it faster.
 namespace layerbench::analysis {

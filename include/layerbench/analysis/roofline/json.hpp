@@ -3,18 +3,14 @@
 #pragma once
 
 #include <cmath>
-#include <optional>
 
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/json.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// What limits a step, as JSON: part of the contract of docs/formats.md.
 namespace layerbench::analysis::detail {
-
-[[nodiscard]] inline json::value or_null(std::optional<double> number) {
-  return number ? json::value(*number) : json::value(nullptr);
-}
 
 [[nodiscard]] inline json::value peaks_json(const peaks& of) {
   json::value levels = json::value::array();

@@ -11,10 +11,10 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/predict/layer_table.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/roofline.hpp>
+#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
-#include <layerbench/analysis/roofline/roofline.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
@@ -23,6 +23,20 @@
 #include <layerbench/base/units.hpp>
 
 namespace layerbench::analysis {
+
+LAYERBENCH_INLINE std::string gigaflops(const layer_time& layer) {
+  const double flops = layer.flops.value_or(0);
+  return flops > 0 ? format::four_digits(flops / layer.seconds * 1e-9) : "";
+}
+
+LAYERBENCH_INLINE std::string percent_of_peak(const layer_time& layer) {
+  const auto share = share_of_roof(layer);
+  return share ? format::percent(*share) : "";
+}
+
+LAYERBENCH_INLINE std::string bound_of(const layer_time& layer) {
+  return layer.roofs ? layer.roofs->bound() : "";
+}
 
 LAYERBENCH_INLINE std::string giga(double per_second) {
   return per_second > 0 ? format::four_digits(per_second * 1e-9) : "";

@@ -7,8 +7,8 @@
 #include <span>
 #include <string>
 
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/roofline/roofline.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/roofline.hpp>
 #include <layerbench/base/table.hpp>
 
 /// Peaks of a device, and what limits a step, as text.
@@ -16,6 +16,15 @@ namespace layerbench::analysis {
 
 /// A bandwidth in GB/s or a rate in GFLOP/s; empty for 0.
 [[nodiscard]] std::string giga(double per_second);
+
+/// GFLOP/s without the FLOPs on padding; empty for layers that have none.
+[[nodiscard]] std::string gigaflops(const layer_time& layer);
+
+/// "71.0 %"; empty where no peak is known.
+[[nodiscard]] std::string percent_of_peak(const layer_time& layer);
+
+/// The bottleneck of a layer; empty where no peak is known.
+[[nodiscard]] std::string bound_of(const layer_time& layer);
 
 /// Bandwidths by level of memory.
 [[nodiscard]] table bandwidths(const peaks& of);

@@ -17,10 +17,10 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/interval.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
-#include <layerbench/analysis/predict/timings.hpp>
+#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
+#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
 #include <layerbench/analysis/scaling/link.hpp>
 #include <layerbench/base/compiled.hpp>

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/predict/timings.hpp>
+#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/scaling/link.hpp>
 #include <layerbench/result/measurement.hpp>
 

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/scaling/compute_step.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>

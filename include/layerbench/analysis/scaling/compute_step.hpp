@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/predict/prediction.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/model/buckets.hpp>
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/optimizer.hpp>

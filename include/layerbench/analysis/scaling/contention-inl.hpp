@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/compare/ratio.hpp>
+#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/base/compiled.hpp>

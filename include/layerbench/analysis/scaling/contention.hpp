@@ -9,9 +9,9 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/analysis/compare/ratio.hpp>
-#include <layerbench/analysis/predict/configurations.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
+#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 
 /// Contention between computing and sending gradients, as measured.

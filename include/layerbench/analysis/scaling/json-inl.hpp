@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <variant>
@@ -12,6 +13,7 @@
 #include <layerbench/analysis/scaling/json.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/shape/json.hpp>
 
 namespace layerbench::analysis {
 

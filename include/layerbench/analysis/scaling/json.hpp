@@ -2,14 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <memory>
 #include <span>
-#include <string>
-#include <variant>
 
-#include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
+#include <layerbench/shape/json.hpp>
 
 /// Training on many devices, and measured contention, as JSON: the contract of docs/formats.md.
 namespace layerbench::analysis {

@@ -46,9 +46,6 @@ void require_capacity(const network& in, std::int64_t devices);
 /// only has fewer bytes.
 [[nodiscard]] bool extrapolates(const network& in, double bytes, std::int64_t n);
 
-/// The network as text: "ring, alpha 3.40 us, beta 72.0 GB/s".
-[[nodiscard]] std::string text(const network& of);
-
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED

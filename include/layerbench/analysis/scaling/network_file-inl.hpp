@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/repeated_rounds.hpp>
+#include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
 #include <layerbench/analysis/scaling/link.hpp>
 #include <layerbench/analysis/scaling/network.hpp>

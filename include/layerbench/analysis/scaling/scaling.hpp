@@ -8,9 +8,9 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/analysis/predict/configurations.hpp>
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/scaling/compute_step.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>

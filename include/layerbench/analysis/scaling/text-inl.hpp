@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -14,14 +16,47 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/base/text.hpp>
+#include <layerbench/analysis/scaling/collective_table.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/scaling/link.hpp>
+#include <layerbench/analysis/scaling/network.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
+#include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {
+
+LAYERBENCH_INLINE std::string text(const network& of) {
+  const auto link_text = [](const link& one) {
+    return fmt::format("{}, alpha {}, beta {}", name(one.topology), units::si(one.alpha, "s"),
+                       units::si(one.beta, "B/s"));
+  };
+  if (const auto* described = std::get_if<link>(&of.how)) return link_text(*described);
+  if (const auto* table = std::get_if<collective_table>(&of.how)) {
+    const std::string disturbed =
+        table->disturbed() <= result::much_disturbed
+            ? ""
+            : fmt::format("; something else used the processors during {:.0f} % of its timings",
+                          100 * table->disturbed());
+    const std::optional<double> residual = table->model().residual;
+    return fmt::format(
+        "measured for {} devices; for others scaled by a fitted {} ({}){}",
+        fmt::join(table->devices(), ", "), link_text(table->model().link),
+        residual ? fmt::format("off by {:.0f} %", 100 * *residual)
+                 : "by how much it is off is unknown: it has no more timings than parameters",
+        disturbed);
+  }
+  const hierarchy& nodes = *std::get<std::shared_ptr<const hierarchy>>(of.how);
+  return fmt::format("nodes of {} devices: {}; between nodes, {} adapter{}: {}",
+                     nodes.devices_per_node, text(nodes.intra), nodes.adapters,
+                     nodes.adapters == 1 ? "" : "s", text(nodes.inter));
+}
 
 namespace detail {
 

@@ -2,25 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstdint>
-#include <set>
 #include <span>
 #include <string>
-#include <utility>
-#include <variant>
-#include <vector>
 
-#include <fmt/format.h>
-#include <fmt/ranges.h>
-
-#include <layerbench/analysis/predict/text.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/scaling/network.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
-#include <layerbench/base/number_format.hpp>
-#include <layerbench/base/units.hpp>
+#include <layerbench/base/table.hpp>
 
-/// Training on many devices, and measured contention, as text and as CSV.
+/// Networks, training on many devices, and measured contention, as text and as CSV.
 namespace layerbench::analysis {
+
+/// The network as text: "ring, alpha 3.40 us, beta 72.0 GB/s".
+[[nodiscard]] std::string text(const network& of);
 
 /// One row per number of devices.
 [[nodiscard]] table to_table(const data_parallel& of);

@@ -5,15 +5,12 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/analysis/scaling/trace.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/number_format.hpp>
 #include <layerbench/shape/json.hpp>
 
 namespace layerbench::analysis {

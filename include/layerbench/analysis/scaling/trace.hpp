@@ -3,15 +3,8 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
-
-#include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <layerbench/analysis/scaling/scaling.hpp>
-#include <layerbench/base/number_format.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// The timeline of a step in Chrome's trace format, which Perfetto reads too.

@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/predict/prediction.hpp>
-#include <layerbench/analysis/predict/predictor.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/base/compiled.hpp>

@@ -1,0 +1,241 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/fusion.hpp>
+#include <layerbench/model/graph.hpp>
+#include <layerbench/model/peak.hpp>
+#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/shape_file.hpp>
+#include <layerbench/model/step.hpp>
+#include <layerbench/model/training.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/result/read_results.hpp>
+
+namespace layerbench::analysis {
+
+LAYERBENCH_INLINE group group_of(std::span<const result::results> files) {
+  group all;
+  for (const result::results& file : files) all.push_back(&file);
+  return all;
+}
+
+LAYERBENCH_INLINE std::vector<group> group_by_context(std::span<const result::results> files) {
+  std::vector<group> groups;
+  for (const result::results& file : files) {
+    const auto same = std::ranges::find_if(groups, [&](const group& known) {
+      return result::differing_context(*known.front(), file).empty();
+    });
+    if (same == groups.end()) {
+      groups.push_back({&file});
+    } else {
+      same->push_back(&file);
+    }
+  }
+  return groups;
+}
+
+LAYERBENCH_INLINE std::vector<std::string> incompatible_files(
+    std::span<const result::results> files) {
+  const std::vector<group> groups = group_by_context(files);
+  std::vector<std::string> sentences;
+  for (std::size_t i = 1; i < groups.size(); ++i) {
+    const result::results& first = *groups.front().front();
+    const result::results& other = *groups[i].front();
+    sentences.push_back(
+        fmt::format("{} and {} are not merged: they differ in {}", first.file, other.file,
+                    result::both_values(first, other, result::differing_context(first, other))));
+  }
+  return sentences;
+}
+
+namespace detail {
+
+LAYERBENCH_INLINE std::int64_t threads(const result::configuration_name& configuration,
+                                       const group& files) {
+  const std::string in_context = files.front()->context_value("threads").value_or("");
+  return result::detail::count_of(configuration.parameter("threads", in_context)).value_or(0);
+}
+
+/// How complete a manifest's step is: the number of its entries, then of those with a cache state,
+/// with a time inside an end-to-end run, with known traffic, and with the names of all layers.
+[[nodiscard]] inline std::tuple<std::size_t, std::ptrdiff_t, std::ptrdiff_t, std::ptrdiff_t,
+                                std::ptrdiff_t>
+completeness(const std::vector<result::planned>& step) {
+  const auto has_state = [](const result::planned& one) { return !one.state.empty(); };
+  const auto has_time = [](const result::planned& one) { return one.chain_seconds.has_value(); };
+  const auto has_traffic = [](const result::planned& one) { return !one.traffic.empty(); };
+  const auto has_layers = [](const result::planned& one) { return !one.layers.empty(); };
+  return {step.size(), std::ranges::count_if(step, has_state),
+          std::ranges::count_if(step, has_time), std::ranges::count_if(step, has_traffic),
+          std::ranges::count_if(step, has_layers)};
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE model::parameter_values replaced_parameters(
+    const model::graph& shipped, const result::configuration_name& configuration) {
+  model::parameter_values replaced;
+  if (configuration.batch != model::batch(shipped)) replaced["batch"] = configuration.batch;
+  for (const std::string_view name : model::text_parameters) {
+    if (const auto value = configuration.count(name)) replaced[std::string(name)] = *value;
+  }
+  return replaced;
+}
+
+LAYERBENCH_INLINE std::vector<planned_configuration> planned_configurations(const group& files) {
+  result::manifest cases;
+  for (const result::results* file : files) {
+    for (const auto& [configuration, step] : file->manifest) {
+      std::vector<result::planned>& known = cases[configuration];
+      if (detail::completeness(step) > detail::completeness(known)) known = step;
+    }
+  }
+  std::vector<planned_configuration> planned;
+  for (auto& [configuration, step] : cases) planned.push_back({configuration, std::move(step)});
+  return planned;
+}
+
+namespace detail {
+
+/// The configurations under which rows of `files` were measured, with the model replaced.
+[[nodiscard]] inline std::vector<result::configuration_name> measured_configurations(
+    const group& files, const std::string& model) {
+  std::vector<result::configuration_name> configurations;
+  std::set<result::configuration_name> seen;
+  for (const result::results* file : files) {
+    for (const result::measurement& row : file->rows) {
+      result::configuration_name configuration = row.name.configuration;
+      if (configuration.model == layerbench::model::peak_model || configuration.contended()) {
+        continue;
+      }
+      configuration.model = model;
+      if (seen.insert(configuration).second) configurations.push_back(configuration);
+    }
+  }
+  return configurations;
+}
+
+/// The ops that ran in place; nothing if the context does not say.
+[[nodiscard]] inline std::optional<model::op_names> in_place_ops(const group& files) {
+  const auto names = files.front()->context_value("in_place");
+  if (!names) return std::nullopt;
+  model::op_names ops;
+  for (const std::string_view name : result::detail::split(*names, ',')) ops.emplace(name);
+  return ops;
+}
+
+LAYERBENCH_INLINE model::training training_of(const group& files) {
+  const auto optimizer = files.front()->context_value("optimizer");
+  return optimizer ? model::training_of(*optimizer) : model::training{};
+}
+
+/// The model as a fusion plan of that name fuses it; nothing if no such plan is shipped.
+[[nodiscard]] inline std::optional<model::graph> fused_by(const std::string& plan,
+                                                          const model::graph& graph, dtype type) {
+  try {
+    const op::catalog catalog = op::builtin_catalog();
+    const std::filesystem::path path = model::find_fusion(plan, model::default_shapes_directory());
+    return model::fused(graph, model::load_fusion(path, catalog), catalog, type);
+  } catch (const nothing_matched&) {
+    return std::nullopt;
+  }
+}
+
+LAYERBENCH_INLINE std::optional<std::vector<result::planned>> step_of(
+    const model::graph& shipped, const std::filesystem::path& path,
+    const result::configuration_name& configuration, const group& files) {
+  const model::parameter_values replaced = replaced_parameters(shipped, configuration);
+  for (const auto& [name, value] : replaced) {
+    if (!shipped.parameters.contains(name)) return std::nullopt;
+  }
+  std::optional<model::graph> graph = replaced.empty() ? shipped : model::load(path, replaced);
+  const std::string plan = configuration.parameter("fusion", "");
+  const auto type = dtype_from(configuration.dtype);
+  const dtype of = type.value_or(dtype::f32);
+  if (!plan.empty()) graph = fused_by(plan, *graph, of);
+  if (!graph) return std::nullopt;
+  const auto in_place = in_place_ops(files);
+  const bool trains = configuration.phase() == "training";
+  // Only the library knows the bytes of its tensors, and so which of them share memory.
+  const bool reordered = trains || configuration.parameter("layout", "nhwc") == "any" ||
+                         configuration.parameters.contains("memory");
+  const model::op_names ops = in_place.value_or(model::op_names{});
+  const model::step calls =
+      model::step_of(*graph, configuration.phase(), of, ops, training_of(files));
+  std::optional<model::step_memory> memory;
+  if (in_place && type && !reordered) memory.emplace(calls, model::least_operand_bytes(*type));
+  std::vector<result::planned> step;
+  for (const model::primitive& primitive : model::primitives(calls)) {
+    step.push_back(memory
+                       ? result::planned_of(primitive, memory->most_frequent_state(primitive), of)
+                       : result::planned_of(primitive));
+    step.back().left_out = graph->left_out;
+  }
+  return step;
+}
+
+LAYERBENCH_INLINE bool same_work(const std::vector<result::planned>& known,
+                                 const std::vector<result::planned>& derived) {
+  const auto work = [](const std::vector<result::planned>& step) {
+    std::map<std::string, std::int64_t> counts;
+    for (const result::planned& planned : step) {
+      if (!planned.inserted) counts[planned.work()] += planned.count;
+    }
+    return counts;
+  };
+  return work(known) == work(derived);
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::vector<planned_configuration> cases_of_file(
+    const group& files, const std::filesystem::path& path) {
+  const model::graph shipped = model::load(path);
+  std::vector<planned_configuration> known = planned_configurations(files);
+  std::erase_if(known, [&](const planned_configuration& planned) {
+    return planned.configuration.model != shipped.name;
+  });
+  if (known.empty()) {
+    for (const auto& configuration : detail::measured_configurations(files, shipped.name)) {
+      known.push_back({configuration, {}});
+    }
+  }
+  std::vector<planned_configuration> cases;
+  for (planned_configuration& planned : known) {
+    auto derived = detail::step_of(shipped, path, planned.configuration, files);
+    // The step of a plan that is not shipped is known from the manifest alone.
+    const bool known_step = !planned.step.empty() && planned.configuration.fused();
+    if (!derived && !known_step) continue;
+    if (derived && !detail::same_work(planned.step, *derived)) {
+      planned = {planned.configuration, std::move(*derived), true};
+    }
+    if (shipped.left_out) {  // a result file may be older than the mark
+      for (result::planned& one : planned.step) one.left_out = shipped.left_out;
+    }
+    cases.push_back(std::move(planned));
+  }
+  return cases;
+}
+
+}  // namespace layerbench::analysis

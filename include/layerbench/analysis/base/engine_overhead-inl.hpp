@@ -1,0 +1,193 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/analysis/base/engine_overhead.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/result/manifest.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/result/name.hpp>
+
+namespace layerbench::analysis {
+
+namespace detail {
+
+/// Whether a whole number, as text, is below ten or missing.
+[[nodiscard]] inline bool below_ten(std::string_view number) { return number.size() < 2; }
+
+LAYERBENCH_INLINE std::string device_of(const prediction& predicted,
+                                        std::span<const result::results> files) {
+  return std::ranges::find(files, predicted.files.front(), &result::results::file)->device();
+}
+
+[[nodiscard]] inline std::string overhead_conditions(const result::engine_overhead& known) {
+  return fmt::format("{}/{}/threads:{}{}/cache:{}", known.backend, known.dtype, known.threads,
+                     result::detail::parameter_text(known.parameters), known.cache);
+}
+
+/// The conditions under which an overhead fits a case. A fused call has the overhead of any call,
+/// so the fusion plan is none of them, though kernel factors may depend on it.
+[[nodiscard]] inline std::string overhead_conditions(const prediction& p) {
+  result::engine_overhead wanted{"",
+                                 p.configuration.backend,
+                                 p.configuration.dtype,
+                                 p.threads,
+                                 p.configuration.parameters,
+                                 p.cache,
+                                 0,
+                                 0};
+  for (const char* name : {"tokens", "context", "fusion", "threads"}) wanted.parameters.erase(name);
+  return overhead_conditions(wanted);
+}
+
+/// The value of a field in a canonical key, such as `64` of `c:64`; empty: it has its default.
+[[nodiscard]] inline std::string_view value_in(std::string_view key, std::string_view field) {
+  for (std::size_t begin = 0; begin < key.size();) {
+    const std::size_t end = std::min(key.find(',', begin), key.size());
+    const std::string_view part = key.substr(begin, end - begin);
+    if (part.starts_with(field) && part.substr(field.size()).starts_with(':')) {
+      return part.substr(field.size() + 1);
+    }
+    begin = end + 1;
+  }
+  return {};
+}
+
+/// Whether PyTorch allocates the result of a call. Its slices are views. Its activations are taken
+/// to overwrite their source where ours do, if they can at all. A manifest leaves out an
+/// overwritten source, so such a call begins with its result.
+[[nodiscard]] inline bool allocates(const layer_time& layer) {
+  if (layer.op == "slice") return false;
+  constexpr std::array never_in_place{"gelu", "sigmoid", "tanh"};
+  return !layer.traffic.front().written ||
+         std::ranges::find(never_in_place, value_in(layer.key, "kind")) != never_in_place.end();
+}
+
+/// Bytes of the allocated results that have at least `least` bytes each; nothing if the files do
+/// not tell the sizes of results.
+[[nodiscard]] inline std::optional<std::int64_t> bytes_of_large_results(const prediction& p,
+                                                                        std::int64_t least) {
+  std::int64_t sum = 0;
+  for (const layer_time& layer : p.layers) {
+    if (layer.inserted) continue;
+    if (layer.traffic.empty()) return std::nullopt;
+    if (!allocates(layer)) continue;
+    for (const result::operand_traffic& operand : layer.traffic) {
+      if (operand.written && operand.bytes >= least) sum += layer.count * operand.bytes;
+    }
+  }
+  return sum;
+}
+
+[[nodiscard]] inline std::string conv_kernel(std::string_view key) {
+  const std::string_view groups = value_in(key, "groups");
+  if (groups == value_in(key, "c")) return "conv_depthwise";
+  if (!groups.empty()) return "conv_grouped";
+  const bool point = value_in(key, "r") == "1" && value_in(key, "s") == "1";
+  return point && value_in(key, "stride").empty() ? "conv_1x1" : "conv";
+}
+
+[[nodiscard]] inline std::string gemm_kernel(std::string_view key) {
+  if (!value_in(key, "batch").empty()) return "gemm_batched";
+  const std::string_view rows = value_in(key, "m");
+  if (rows == "1") return "gemm_one_row";
+  // Libraries switch between kernels for a few rows and for many; where exactly differs.
+  return below_ten(rows) ? "gemm_few_rows" : "gemm";
+}
+
+/// PyTorch's kernel loops over the pixels of an image, so it is slow where there are few.
+[[nodiscard]] inline std::string batchnorm_kernel(std::string_view key) {
+  const bool few = below_ten(value_in(key, "h")) && below_ten(value_in(key, "w"));
+  return few ? "batchnorm_small" : "batchnorm";
+}
+
+[[nodiscard]] inline std::string pool_kernel(std::string_view key) {
+  const bool whole =
+      value_in(key, "r") == value_in(key, "h") && value_in(key, "s") == value_in(key, "w");
+  return whole ? "pool_global" : fmt::format("pool_{}", value_in(key, "kind"));
+}
+
+LAYERBENCH_INLINE std::string kernel_of(std::string_view op, std::string_view key) {
+  if (op == "conv") return conv_kernel(key);
+  if (op == "gemm") return gemm_kernel(key);
+  if (op == "pool") return pool_kernel(key);
+  if (op == "batchnorm") return batchnorm_kernel(key);
+  if (op == "activation") return fmt::format("activation_{}", value_in(key, "kind"));
+  return std::string(op);
+}
+
+/// Gives each layer the factor of its kind of kernel. Returns the seconds of a step that the
+/// engine's kernels take longer than those that were timed, by kind.
+[[nodiscard]] inline std::map<std::string, double> add_kernel_factors(
+    prediction& p, const result::engine_overhead& known) {
+  std::map<std::string, double> seconds;
+  for (layer_time& layer : p.layers) {
+    const auto found = known.kernel_factors.find(kernel_of(layer.op, layer.key));
+    if (found == known.kernel_factors.end()) continue;
+    layer.kernel_factor = found->second;
+    seconds[found->first] +=
+        static_cast<double>(layer.count) * layer.seconds * (layer.kernel_factor - 1);
+  }
+  return seconds;
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::string add_engine_overhead(prediction& p,
+                                                  std::span<const result::results> files,
+                                                  std::string_view engine,
+                                                  std::span<const result::results> overheads) {
+  if (!p.step) return "the step has layers that were not measured";
+  const std::string wanted = detail::overhead_conditions(p);
+  const std::string device = detail::device_of(p, files);
+  for (const result::results& file : overheads) {
+    if (file.device() != device) continue;
+    for (const result::engine_overhead& known : file.engine_overheads) {
+      if (known.engine != engine || detail::overhead_conditions(known) != wanted) continue;
+      if (known.large_bytes > 0) {
+        const auto large = detail::bytes_of_large_results(p, known.large_bytes);
+        if (!large) return "the result files do not say how large the results of its layers are";
+        p.large_result_bytes = *large;
+      }
+      p.engine = known;
+      p.engine_kernels = detail::add_kernel_factors(p, known);
+      double kernels = 0;
+      for (const double seconds : std::views::values(p.engine_kernels)) kernels += seconds;
+      p.step->add_overhead(static_cast<double>(p.calls) * known.call_seconds + known.step_seconds +
+                           static_cast<double>(p.large_result_bytes) * known.large_byte_seconds +
+                           kernels);
+      return "";
+    }
+  }
+  return fmt::format("no overhead of {} for {} on {}", engine, wanted, device);
+}
+
+LAYERBENCH_INLINE std::string known_overheads(std::span<const result::results> files) {
+  std::string text = "known are:";
+  for (const result::results& file : files) {
+    for (const result::engine_overhead& known : file.engine_overheads) {
+      text += fmt::format("\n  {} {} on {} ({})", known.engine, detail::overhead_conditions(known),
+                          file.device(), file.file);
+    }
+  }
+  return text +
+         "\nmeasure others with the options of the results: tools/engines.py --overhead "
+         "--bench=bench_model --bench-options=...";
+}
+
+}  // namespace layerbench::analysis

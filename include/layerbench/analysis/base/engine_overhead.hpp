@@ -1,0 +1,40 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <span>
+#include <string>
+#include <string_view>
+
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/result/measurement.hpp>
+
+/// What an engine's steps take beside the predicted calls, and how its kernels compare with those
+/// that were timed: measured once per machine on synthetic models (tools/engines.py --overhead).
+namespace layerbench::analysis {
+
+namespace detail {
+
+/// The device of a prediction's files, which agree in it.
+[[nodiscard]] std::string device_of(const prediction& predicted,
+                                    std::span<const result::results> files);
+
+/// The kind of kernel that a call needs.
+[[nodiscard]] std::string kernel_of(std::string_view op, std::string_view key);
+
+}  // namespace detail
+
+/// Adds the overhead of an engine, from one of `overheads`, to a step that was predicted from
+/// `files`. Returns why it cannot; empty: it could.
+[[nodiscard]] std::string add_engine_overhead(prediction& p, std::span<const result::results> files,
+                                              std::string_view engine,
+                                              std::span<const result::results> overheads);
+
+/// The overheads that files have, one a line, and how to measure others.
+[[nodiscard]] std::string known_overheads(std::span<const result::results> files);
+
+}  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/base/engine_overhead-inl.hpp>
+#endif

@@ -1,0 +1,162 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include <layerbench/analysis/base/roofline.hpp>
+#include <layerbench/base/number_format.hpp>
+#include <layerbench/base/stats.hpp>
+#include <layerbench/model/step.hpp>
+#include <layerbench/result/measurement.hpp>
+#include <layerbench/result/name.hpp>
+
+namespace layerbench::analysis {
+
+/// A measured primitive and its time in a prediction.
+struct layer_time {
+  std::string name;
+  std::string op;
+  std::string pass;
+  std::string key;
+  std::int64_t count;
+  bool inserted;
+  double seconds;                            ///< of one call: mean over the rounds
+  double share;                              ///< of all measured layers' time, count * seconds
+  std::optional<double> flops;               ///< FLOPs of one call, without those on padding
+  std::optional<double> chain_seconds = {};  ///< of one call, by clocks inside an end-to-end run
+  model::step_part part = model::step_part::forward;
+  double low = 0;  ///< interval of `seconds` over the rounds (stats::mean_interval)
+  double high = 0;
+  std::optional<double> padded_flops = {};            ///< FLOPs of one call, with those on padding
+  std::vector<result::operand_traffic> traffic = {};  ///< its operands; empty: unknown
+  std::vector<std::string> layers = {};       ///< of its calls, if known; `name` is the first one
+  std::optional<analysis::roofs> roofs = {};  ///< nothing where peaks or operands are unknown
+  double kernel_factor = 1;                   ///< time of an engine's kernel, relative to `seconds`
+
+  [[nodiscard]] std::string call_name() const { return model::call_name(name, pass); }
+};
+
+/// The kind of interval around a sampled time.
+enum class interval_method {
+  none,       ///< the time itself: fewer than two rounds have all layers, or fewer than a 95 %
+              ///< interval needs, and most timings were disturbed
+  range,      ///< least and largest sum of a single round: too few rounds for a 95 % interval, or
+              ///< most timings were disturbed
+  bootstrap,  ///< 95 % interval over rounds
+};
+
+/// The relative error of sums of `cache:model` timings that 95 % of models stay within: twice the
+/// root mean square error of the undisturbed cases of docs/method.md, 1.5 %, without the 0.8 %
+/// that sampling explains. The error of sums of hot timings is not known: they are usually
+/// too low.
+struct protocol_error {
+  static constexpr double relative = 0.025;
+};
+
+/// Whether nothing is known of the error of a sum: it has few rounds, and most timings of it were
+/// disturbed. A disturbance may be much larger than the usual error of such sums.
+[[nodiscard]] inline bool has_unknown_error(double disturbed, std::size_t rounds) {
+  return disturbed > result::mostly_disturbed && rounds < stats::min_sample_size;
+}
+
+/// Time of one step in seconds.
+struct step_time {
+  double layers;    ///< sum over the layers
+  double overhead;  ///< of the framework, given or measured; included in all times below
+  double seconds;
+  double sampling_low;  ///< interval of `seconds` over the rounds
+  double sampling_high;
+  interval_method kind;                       ///< the kind of that interval
+  std::optional<double> protocol_half_width;  ///< see protocol_error; independent of sampling
+
+  /// Adds the framework's own time, which is the same in each round.
+  void add_overhead(double more) {
+    overhead += more;
+    seconds += more;
+    sampling_low += more;
+    sampling_high += more;
+  }
+
+  /// low() and high(), if anything is known of the error.
+  [[nodiscard]] std::optional<stats::interval> interval() const {
+    if (kind == interval_method::none && !(low() < high())) return std::nullopt;
+    return stats::interval{low(), high()};
+  }
+
+  /// The interval of both errors: the half widths of independent intervals add in quadrature.
+  [[nodiscard]] double low() const {
+    return seconds -
+           stats::root_of_squares(seconds - sampling_low, protocol_half_width.value_or(0));
+  }
+  [[nodiscard]] double high() const {
+    return seconds +
+           stats::root_of_squares(sampling_high - seconds, protocol_half_width.value_or(0));
+  }
+};
+
+/// The lengths of texts in a step, of each sequence.
+struct text_length {
+  std::int64_t tokens;   ///< that the step computes
+  std::int64_t context;  ///< before these, in the key-value cache
+};
+
+/// The predicted step of a case.
+struct prediction {
+  result::configuration_name configuration;
+  std::vector<std::string> files;    ///< whose rows could be used
+  std::string cache;                 ///< cache state of the timings used
+  std::string method;                ///< description of the method
+  bool derived = false;              ///< the step is from a shape file, not from a manifest
+  std::int64_t threads = 0;          ///< 0: the files do not say
+  std::int64_t calls = 0;            ///< executions in a step that no backend inserted
+  double coverage = 0;               ///< executions measured / in a step, times 1 - left_out
+  std::vector<std::string> missing;  ///< layers without a timing, in manifest order
+  std::vector<layer_time> layers;    ///< layers with one, in manifest order
+  std::size_t rounds = 0;            ///< rounds that all measured layers have
+  bool interrupted = false;          ///< a file's run was interrupted, so that rounds are missing
+  double disturbed = 0;              ///< share of the layers' timings that were disturbed
+  std::optional<double> hot_sum_seconds;  ///< sum of hot timings; nothing while one is missing
+  std::optional<step_time> step;          ///< nothing when refused: a layer is missing
+  std::optional<result::engine_overhead> engine = {};  ///< whose overhead the step has
+  std::int64_t large_result_bytes = 0;  ///< of results to which `engine` gives new memory
+  /// Seconds that the kernels of `engine` take longer than the layers' rows, by kind of kernel.
+  std::map<std::string, double> engine_kernels = {};
+  std::optional<peaks> limits = {};      ///< peaks of the device, if measured
+  std::optional<text_length> text = {};  ///< of models of texts, if their shape file is known
+  std::optional<double> left_out = {};   ///< share of the model's FLOPs that its import left out
+
+  /// Whether the step has a time although layers are missing, or nodes of the model.
+  [[nodiscard]] bool partial() const { return step && (!missing.empty() || left_out); }
+  /// Whether so many timings were disturbed that users must be warned.
+  [[nodiscard]] bool much_disturbed() const { return disturbed > result::much_disturbed; }
+  /// Whether the times are known badly, because most timings were disturbed.
+  [[nodiscard]] bool mostly_disturbed() const { return disturbed > result::mostly_disturbed; }
+  /// Whether a 95 % interval would need more rounds.
+  [[nodiscard]] bool few_rounds() const { return step && rounds < stats::min_sample_size; }
+  /// Significant digits of the times that texts show.
+  [[nodiscard]] int digits() const {
+    if (!step || !mostly_disturbed()) return format::most_digits;
+    return format::known_digits(step->seconds, step->low(), step->high());
+  }
+  /// A rate as texts show it: of the rounded time.
+  [[nodiscard]] std::string rate_text(std::optional<double> per_second) const {
+    if (per_second) *per_second *= step->seconds / format::rounded(step->seconds, digits());
+    return format::rate(per_second, digits());
+  }
+  [[nodiscard]] std::optional<double> images_per_second() const {
+    if (!step) return std::nullopt;
+    return static_cast<double>(configuration.batch * configuration.ranks()) / step->seconds;
+  }
+  [[nodiscard]] std::optional<double> tokens_per_second() const {
+    if (!step || !text) return std::nullopt;
+    return static_cast<double>(text->tokens) * *images_per_second();
+  }
+};
+
+}  // namespace layerbench::analysis

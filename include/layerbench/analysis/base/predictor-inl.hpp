@@ -1,0 +1,348 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <ranges>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/model_selection.hpp>
+#include <layerbench/analysis/base/peaks.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
+#include <layerbench/analysis/base/timings.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
+
+namespace layerbench::analysis {
+
+namespace detail {
+
+[[nodiscard]] inline bool interrupted(const group& files) {
+  return std::ranges::any_of(files,
+                             [](const result::results* file) { return file->interrupted(); });
+}
+
+/// The sum of count * mean.
+[[nodiscard]] inline double sum(const std::vector<timed_primitive>& step) {
+  double seconds = 0;
+  for (const timed_primitive& timed : step)
+    seconds += static_cast<double>(timed.planned->count) * timed.seconds;
+  return seconds;
+}
+
+LAYERBENCH_INLINE step_time add_up(double seconds, std::span<const term> terms,
+                                   std::size_t& rounds) {
+  const std::vector<round_id> common = common_rounds(terms);
+  rounds = common.size();
+  interval_method kind = common.size() < 2 ? interval_method::none : interval_method::range;
+  std::optional<stats::interval> interval = range_of_disturbed(terms, common);
+  if (!interval) {
+    interval = bootstrap_interval(terms, common);
+    if (interval) kind = interval_method::bootstrap;
+  }
+  if (!interval) {
+    interval = range_of_rounds(terms, common).value_or(stats::interval{seconds, seconds});
+  }
+  return {seconds, 0, seconds, std::min(seconds, interval->low), std::max(seconds, interval->high),
+          kind,    {}};
+}
+
+LAYERBENCH_INLINE std::vector<term> terms(const std::vector<timed_primitive>& step) {
+  std::vector<term> all;
+  for (const timed_primitive& timed : step) {
+    all.push_back({static_cast<double>(timed.planned->count), &timed.rounds});
+  }
+  return all;
+}
+
+/// Executions in a step that a framework asks for. What a backend inserted is not among them.
+[[nodiscard]] inline std::int64_t calls(const planned_configuration& planned) {
+  std::int64_t executions = 0;
+  for (const result::planned& primitive : planned.step) {
+    if (!primitive.inserted) executions += primitive.count;
+  }
+  return executions;
+}
+
+[[nodiscard]] inline std::vector<layer_time> layer_times(const std::vector<timed_primitive>& step,
+                                                         double total) {
+  std::vector<layer_time> layers;
+  for (const auto& [planned, timing, seconds] : step) {
+    const std::map<round_id, double> counted = timing.counted();
+    const auto values = std::views::values(counted);
+    const stats::interval interval = stats::mean_interval({values.begin(), values.end()});
+    layers.push_back(
+        {planned->layer, planned->op, planned->pass, planned->key, planned->count,
+         planned->inserted, seconds, static_cast<double>(planned->count) * seconds / total,
+         timing.flops, planned->chain_seconds, planned->part, std::min(seconds, interval.low),
+         std::max(seconds, interval.high), timing.padded_flops, planned->traffic, planned->layers});
+  }
+  return layers;
+}
+
+LAYERBENCH_INLINE covered_step find_timings(const planned_configuration& planned,
+                                            const timings& measured, std::string_view cache) {
+  covered_step found;
+  for (const result::planned& primitive : planned.step) {
+    const std::string state = cache == "hot" ? "" : primitive.state;
+    auto timing = measured.find(result::identity(planned.configuration, primitive.op,
+                                                 primitive.pass, primitive.key, cache, state),
+                                planned.configuration);
+    const bool known = cache == "hot" || !primitive.state.empty() || !planned.derived;
+    if (timing && known) {
+      const double seconds = timing->seconds();
+      found.own = found.own || timing->own;
+      found.step.push_back({&primitive, std::move(*timing), seconds});
+    } else {
+      found.missing.push_back(model::call_name(primitive.layer, primitive.pass));
+    }
+  }
+  return found;
+}
+
+/// Executions measured / executions in a step, times the share of FLOPs that the model has.
+[[nodiscard]] inline double coverage(const planned_configuration& planned,
+                                     const std::vector<timed_primitive>& step) {
+  std::int64_t executions = 0;
+  std::int64_t covered = 0;
+  for (const result::planned& primitive : planned.step) executions += primitive.count;
+  for (const timed_primitive& timed : step) covered += timed.planned->count;
+  return static_cast<double>(covered) / static_cast<double>(executions) *
+         (1 - left_out(planned).value_or(0));
+}
+
+LAYERBENCH_INLINE double disturbed_share(const std::vector<timed_primitive>& step) {
+  double rounds = 0;
+  double disturbed = 0;
+  for (const timed_primitive& timed : step) {
+    rounds += static_cast<double>(timed.rounds.rounds.size());
+    disturbed += static_cast<double>(timed.rounds.disturbed.size());
+  }
+  return rounds == 0 ? 0 : disturbed / rounds;
+}
+
+/// The peaks that apply to `files`. Throws bad_input for peaks of another device.
+[[nodiscard]] inline std::vector<peaks> peaks_for(const group& files, const options& chosen) {
+  if (chosen.peaks.empty()) return peaks_in(files);
+  for (const result::results& peak : chosen.peaks) {
+    if (peak.device() != files.front()->device()) {
+      throw bad_input(peak.file, "/context/device",
+                      fmt::format("has the peaks of another device ({}) than {} was measured on "
+                                  "({}); run bench_peak there",
+                                  peak.device(), files.front()->file, files.front()->device()));
+    }
+  }
+  return peaks_in(group_of(chosen.peaks));
+}
+
+/// The chosen parts of a planned step.
+[[nodiscard]] inline planned_configuration chosen_parts(planned_configuration planned,
+                                                        const options& chosen) {
+  if (chosen.parts.empty()) return planned;
+  std::erase_if(planned.step, [&](const result::planned& primitive) {
+    return std::ranges::find(chosen.parts, primitive.part) == chosen.parts.end();
+  });
+  return planned;
+}
+
+LAYERBENCH_INLINE void require_rounds(const group& files) {
+  for (const result::results* file : files) {
+    const bool has_rounds = std::ranges::any_of(
+        file->rows, [](const result::measurement& row) { return row.error.empty(); });
+    if (has_rounds || file->aggregates == 0) continue;
+    throw bad_input(file->file, "/benchmarks",
+                    "has no rows of rounds, only aggregates, which cannot be added up; measure "
+                    "without --benchmark_report_aggregates_only");
+  }
+}
+
+LAYERBENCH_INLINE std::optional<std::filesystem::path> given_path(
+    const result::configuration_name& configuration, const group& its_files,
+    const options& chosen) {
+  for (const std::string& name : chosen.models) {
+    if (model::is_path(name) && model::load(name).name == configuration.model) return name;
+  }
+  for (const result::results* file : its_files) {
+    const auto paths = file->context.find("shape_files");
+    if (paths == file->context.end()) continue;
+    for (const std::string_view path : result::detail::split(paths->second, ',')) {
+      std::error_code unknown;
+      if (!std::filesystem::is_regular_file(path, unknown)) continue;
+      try {
+        if (model::load(path).name == configuration.model) return path;
+      } catch (const error&) {
+        continue;  // moved or changed since
+      }
+    }
+  }
+  return std::nullopt;
+}
+
+/// The lengths of texts in the steps of cases. Names of cases have them only where they differ from
+/// the shape file's.
+class text_lengths {
+ public:
+  explicit text_lengths(const options& chosen) : chosen_(chosen) {}
+
+  /// Nothing for other models, and where no shape file has the same work as the case's step.
+  [[nodiscard]] std::optional<text_length> of(const planned_configuration& planned,
+                                              const group& files) {
+    const result::configuration_name& configuration = planned.configuration;
+    const auto [known, is_new] = models_.try_emplace(configuration.model);
+    if (is_new) known->second = find(configuration, files);
+    if (!known->second) return std::nullopt;
+    const auto& [path, shipped] = *known->second;
+    if (!has_work_of(planned, shipped, path, files)) return std::nullopt;
+    const auto value = [&](const char* name) {
+      const auto own = configuration.count(name);
+      return own ? own : model::parameter(shipped, name);
+    };
+    return text_length{*value("tokens"), value("context").value_or(0)};
+  }
+
+ private:
+  struct shape_file {
+    std::filesystem::path path;
+    model::graph shipped;
+  };
+
+  /// Whether the case's step has the work of the shape file.
+  [[nodiscard]] static bool has_work_of(const planned_configuration& planned,
+                                        const model::graph& shipped,
+                                        const std::filesystem::path& path, const group& files) {
+    try {
+      const auto derived = step_of(shipped, path, planned.configuration, files);
+      // Nothing can be derived with a fusion plan that is not shipped.
+      if (!derived) return planned.configuration.fused();
+      return same_work(planned.step, *derived);
+    } catch (const error&) {
+      return false;  // the file has changed since
+    }
+  }
+
+  /// The shape file of the case's model, if it has a parameter `tokens`.
+  [[nodiscard]] std::optional<shape_file> find(const result::configuration_name& configuration,
+                                               const group& files) const {
+    try {
+      std::filesystem::path path =
+          given_path(configuration, files, chosen_).value_or(std::filesystem::path{});
+      if (path.empty()) path = model::find(configuration.model, chosen_.shapes);
+      model::graph shipped = model::load(path);
+      if (model::parameter(shipped, "tokens")) return shape_file{path, std::move(shipped)};
+    } catch (const error&) {
+      return std::nullopt;  // unknown here
+    }
+    return std::nullopt;
+  }
+
+  const options& chosen_;
+  std::map<std::string, std::optional<shape_file>> models_;
+};
+
+}  // namespace detail
+
+LAYERBENCH_INLINE prediction predict_configuration(const planned_configuration& planned,
+                                                   const timings& measured, const group& files,
+                                                   const options& chosen) {
+  prediction result;
+  result.configuration = planned.configuration;
+  result.derived = planned.derived;
+  result.threads = detail::threads(planned.configuration, files);
+  result.calls = detail::calls(planned);
+  result.left_out = left_out(planned);
+  result.interrupted = detail::interrupted(files);
+  for (const result::results* file : files) result.files.push_back(file->file);
+
+  const detail::covered_step hot = detail::find_timings(planned, measured, "hot");
+  const detail::covered_step model = detail::find_timings(planned, measured, "model");
+  const bool as_in_model =
+      chosen.cache.empty() ? model.own || model.missing.empty() : chosen.cache == "model";
+  const detail::covered_step& used = as_in_model ? model : hot;
+  result.cache = as_in_model ? "model" : "hot";
+  result.method = as_in_model ? "sum of cache:model timings" : "naive hot sum";
+  result.missing = used.missing;
+  if (hot.missing.empty()) result.hot_sum_seconds = detail::sum(hot.step);
+  if (used.step.empty()) return result;
+
+  result.coverage = detail::coverage(planned, used.step);
+  result.disturbed = detail::disturbed_share(used.step);
+  step_time time = detail::add_up(detail::sum(used.step), detail::terms(used.step), result.rounds);
+  if (has_unknown_error(result.disturbed, result.rounds)) {
+    time.sampling_low = time.sampling_high = time.seconds;
+    time.kind = interval_method::none;
+  } else if (as_in_model) {
+    time.protocol_half_width = protocol_error::relative * time.layers;
+  }
+  result.layers = detail::layer_times(used.step, time.layers);
+  if (result.missing.empty() || chosen.allow_partial) {
+    time.add_overhead(chosen.overhead_per_step +
+                      static_cast<double>(result.calls) * chosen.overhead_per_layer);
+    result.step = time;
+  }
+  return result;
+}
+
+namespace detail {
+
+LAYERBENCH_INLINE timings timings_of(const group& files) {
+  timings all;
+  for (const result::results* file : files) all.add(*file);
+  return all;
+}
+
+LAYERBENCH_INLINE std::vector<predicted_case> predicted_cases(
+    const group& files, const std::vector<model_choice>& choices, const options& chosen) {
+  const timings measured = timings_of(files);
+  std::vector<predicted_case> cases;
+  for (planned_configuration& planned : configurations_of(files, choices)) {
+    if (!chosen.phase.empty() && planned.configuration.phase() != chosen.phase) continue;
+    prediction predicted =
+        predict_configuration(chosen_parts(planned, chosen), measured, files, chosen);
+    cases.push_back({std::move(planned), files, std::move(predicted)});
+  }
+  return cases;
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE bool is_chosen(const result::configuration_name& configuration,
+                                 const options& chosen, std::span<const model_choice> choices) {
+  if (!chosen.phase.empty() && configuration.phase() != chosen.phase) return false;
+  return choices.empty() || std::ranges::any_of(choices, [&](const model_choice& one) {
+           return configuration.model == one.model;
+         });
+}
+
+LAYERBENCH_INLINE std::vector<prediction> predict(std::span<const result::results> files,
+                                                  const options& chosen) {
+  detail::require_rounds(group_of(files));
+  const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
+  std::vector<prediction> predictions;
+  for (const group& alike : group_by_context(files)) {
+    detail::text_lengths texts(chosen);
+    const std::vector<peaks> known = detail::peaks_for(alike, chosen);
+    for (auto& [planned, its_files, predicted] : detail::predicted_cases(alike, choices, chosen)) {
+      set_limits(predicted, known);
+      predicted.text = texts.of(planned, its_files);
+      predictions.push_back(std::move(predicted));
+    }
+  }
+  if (predictions.empty())
+    throw nothing_matched("nothing to predict: " + list_configurations(files));
+  return predictions;
+}
+
+}  // namespace layerbench::analysis

@@ -1,0 +1,79 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/analysis/base/breakdown.hpp>
+#include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/text.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/number_format.hpp>
+
+namespace layerbench::analysis {
+
+namespace detail {
+
+/// The conditions of a case but for its model.
+[[nodiscard]] inline std::vector<std::string> conditions_of(
+    const result::configuration_name& configuration, std::int64_t threads) {
+  std::vector<std::string> parts{configuration.phase(),
+                                 configuration.backend + ' ' + configuration.dtype,
+                                 fmt::format("batch {}", configuration.batch)};
+  if (threads > 0) parts.push_back(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
+  for (const auto& [name, value] : configuration.parameters) {
+    if (name != "phase" && name != "threads") parts.push_back(fmt::format("{} {}", name, value));
+  }
+  return parts;
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::string headline(const result::configuration_name& configuration,
+                                       std::int64_t threads) {
+  return fmt::format("{} {}", configuration.model,
+                     fmt::join(detail::conditions_of(configuration, threads), ", "));
+}
+LAYERBENCH_INLINE std::string headline(const prediction& p) {
+  return headline(p.configuration, p.threads);
+}
+
+LAYERBENCH_INLINE headlines headlines_of(std::span<const prediction* const> cases) {
+  std::vector<std::vector<std::string>> conditions;
+  for (const prediction* one : cases) {
+    conditions.push_back(detail::conditions_of(one->configuration, one->threads));
+  }
+  const auto all_have = [&](const std::string& part) {
+    return std::ranges::all_of(conditions, [&](const std::vector<std::string>& parts) {
+      return std::ranges::find(parts, part) != parts.end();
+    });
+  };
+  headlines result;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    std::string& own = result.own.emplace_back(cases[i]->configuration.model);
+    for (const std::string& part : conditions[i]) {
+      if (!all_have(part)) own += ", " + part;
+    }
+  }
+  if (conditions.empty()) return result;
+  std::vector<std::string> shared = conditions.front();
+  std::erase_if(shared, [&](const std::string& part) { return !all_have(part); });
+  result.shared = fmt::format("{}", fmt::join(shared, ", "));
+  return result;
+}
+
+LAYERBENCH_INLINE std::string shares_text(const share_list& shares) {
+  std::vector<std::string> entries;
+  for (const auto& [name, share] : shares) entries.push_back(name + ' ' + format::percent(share));
+  return fmt::format("{}", fmt::join(entries, ", "));
+}
+
+}  // namespace layerbench::analysis

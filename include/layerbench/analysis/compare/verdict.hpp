@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/base/stats.hpp>
+#include <layerbench/shape/record.hpp>
+
+/// Verdicts on ratios of times.
+namespace layerbench::analysis {
+
+/// The verdict on a ratio of times.
+enum class verdict : std::uint8_t {
+  faster,   ///< significantly below 1
+  slower,   ///< significantly above 1
+  same,     ///< the interval lies inside the margin
+  unclear,  ///< none of these: the timings vary too much, or are too few
+};
+
+}  // namespace layerbench::analysis
+
+template <>
+inline constexpr std::array<std::string_view, 4>
+    layerbench::enum_names<layerbench::analysis::verdict>{"faster", "slower", "same", "unclear"};
+
+namespace layerbench::analysis {
+
+/// A ratio among others, with its verdict.
+struct compared {
+  time_ratio ratio;
+  double p = 1;  ///< adjusted for the number of ratios
+  analysis::verdict verdict = verdict::unclear;
+
+  [[nodiscard]] bool changed() const {
+    return verdict == verdict::faster || verdict == verdict::slower;
+  }
+};
+
+/// The p below which a ratio is faster or slower: a false alarm is worse than an unclear verdict.
+inline constexpr double significance = 0.01;
+
+namespace detail {
+
+/// The verdict on a ratio with the adjusted p value `p`.
+[[nodiscard]] inline verdict verdict_on(const time_ratio& ratio, double p, double margin) {
+  if (!ratio.p) return verdict::unclear;
+  if (ratio.low >= 1 / (1 + margin) && ratio.high <= 1 + margin) return verdict::same;
+  if (p >= significance) return verdict::unclear;
+  return ratio.value() < 1 ? verdict::faster : verdict::slower;
+}
+
+}  // namespace detail
+
+/// Sets the verdicts of `all`, whose type derives from compared. An interval inside
+/// [1 / (1 + margin), 1 + margin] is `same`, even if the difference is significant. Else a ratio is
+/// `faster` or `slower` if its p, adjusted by Holm's method, is below 1 %.
+template <class Compared>
+void set_verdicts(std::vector<Compared>& all, double margin) {
+  std::vector<double> p;
+  for (const Compared& one : all) p.push_back(one.ratio.p.value_or(1));
+  const std::vector<double> adjusted = stats::holm(p);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    all[i].p = adjusted[i];
+    all[i].verdict = detail::verdict_on(all[i].ratio, adjusted[i], margin);
+  }
+}
+
+}  // namespace layerbench::analysis
