@@ -18,6 +18,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/algorithm_name.hpp>
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/host_buffer.hpp>
@@ -377,9 +378,11 @@ class backend_device final : public compute_device {
     plan_request own = request;
     own.type = op.own_type().value_or(request.type);
     own.recorded = plans_record() && timing() == timing_mode::graph;
+    own.algorithm = current_algorithm(request.algorithm);
     (try_op<Ops>(result, op, own), ...);
     if (!result) throw unsupported(fmt::format("{} has no {}", B::name, op.name()));
-    if (!request.algorithm.empty() && result->algorithm() != request.algorithm) {
+    if (!own.algorithm.empty() &&
+        library_part(result->algorithm()) != library_part(own.algorithm)) {
       throw unsupported(fmt::format("{} has {} for it, not {}, which was chosen", B::name,
                                     result->algorithm(), request.algorithm));
     }

@@ -19,22 +19,22 @@
 #include <layerbench/backend/cuda/device.hpp>
 #include <layerbench/backend/cuda/graph.hpp>
 #include <layerbench/backend/cuda/handle.hpp>
-#include <layerbench/backend/cuda/kernels.hpp>
 #include <layerbench/backend/cuda/nvml.hpp>
+#include <layerbench/backend/cuda/nvrtc.hpp>
+#include <layerbench/backend/kernels/gpu/runtime.hpp>
 
 namespace layerbench::cuda {
 
 /// Base class of the backends on NVIDIA GPUs: the current GPU and one non-blocking stream, to which
 /// one host thread enqueues all work.
-class backend {
+class backend : public gpu::runtime {
  public:
   explicit backend(int /*threads*/)
       : device_(current_device()),
         nvml_(bus_id_of(device_)),
         peaks_(device_, nvml_.is_divided()),
         stream_(make_stream()),
-        clock_(stream_.get()),
-        kernels_(device_) {}
+        clock_(stream_.get()) {}
 
   static std::optional<std::string> probe() noexcept { return unavailable_reason(); }
   static void choose(int number) {
@@ -81,20 +81,30 @@ class backend {
     throw not_enough_memory(static_cast<std::int64_t>(bytes), static_cast<std::int64_t>(free));
   }
   [[nodiscard]] static buffer allocate(std::size_t bytes) { return buffer(bytes); }
-  void fill(address to, std::size_t bytes, std::byte value) const {
+  void fill(address to, std::size_t bytes, std::byte value) const override {
     check(cudaMemsetAsync(to, std::to_integer<int>(value), bytes, stream()), "cudaMemsetAsync");
   }
   /// Copies memory; in a captured graph by a kernel, so both addresses must be on the device. In a
   /// model a kernel precedes each call, and the gap between a copy and a kernel may be longer than
   /// between two kernels.
-  void copy(address to, const void* from, std::size_t bytes) const {
+  void copy(address to, const void* from, std::size_t bytes) const override {
     cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
     check(cudaStreamIsCapturing(stream(), &status), "cudaStreamIsCapturing");
     if (status != cudaStreamCaptureStatusNone) return copy_by_kernel(to, from, bytes);
     check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream()), "cudaMemcpyAsync");
   }
   /// Waits for all enqueued work. Throws api_error if any of it failed.
-  void synchronize() const { check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize"); }
+  void synchronize() const override {
+    check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
+  }
+  [[nodiscard]] std::string_view fill_call() const override { return "cudaMemsetAsync"; }
+  [[nodiscard]] std::shared_ptr<void> device_memory(std::size_t bytes) const override {
+    const auto block = std::make_shared<buffer>(bytes);
+    return {block, block->data()};
+  }
+  [[nodiscard]] int multiprocessors() const override {
+    return properties_of(device_).multiprocessors;
+  }
 
   /// See `backend`.
   [[nodiscard]] std::optional<std::string> lasting_error() const {
@@ -104,8 +114,6 @@ class backend {
   [[nodiscard]] int device() const noexcept { return device_; }
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_.get(); }
   [[nodiscard]] stream_clock& clock() noexcept { return clock_; }
-  /// Kernels for what no library call does.
-  [[nodiscard]] cuda::kernels& kernels() const noexcept { return kernels_; }
   template <class Work>
   [[nodiscard]] graph record(Work&& work) const {
     copy_by_kernel(nullptr, nullptr, 0);  // loading the kernel cannot be captured
@@ -118,11 +126,38 @@ class backend {
     return std::make_shared<clock_lock>(static_cast<unsigned>(mhz), bus_id_of(current_device()));
   }
 
+ protected:
+  [[nodiscard]] std::string target() const override {
+    return std::to_string(properties_of(device_).compute_capability);
+  }
+  [[nodiscard]] std::string_view prelude() const override { return cuda::prelude; }
+  [[nodiscard]] std::string compile(const std::string& source) const override {
+    return compiled(source, properties_of(device_).compute_capability);
+  }
+  [[nodiscard]] std::shared_ptr<void> load(const std::string& code) const override {
+    cudaLibrary_t raw = nullptr;
+    check(cudaLibraryLoadData(&raw, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+          "cudaLibraryLoadData");
+    return handle<cudaLibrary_t, &cudaLibraryUnload>(raw);
+  }
+  [[nodiscard]] void* function_of(void* loaded, const char* name) const override {
+    cudaKernel_t result = nullptr;
+    check(cudaLibraryGetKernel(&result, static_cast<cudaLibrary_t>(loaded), name),
+          fmt::format("cudaLibraryGetKernel of {}", name));
+    return static_cast<void*>(result);
+  }
+  void launch(void* function, const char* name, const gpu::grid& size,
+              void** arguments) const override {
+    const cudaError_t status = cudaLaunchKernel(function, dim3(size.blocks, size.rows),
+                                                dim3(size.threads), arguments, 0, stream());
+    if (status != cudaSuccess) check(status, fmt::format("cudaLaunchKernel of {}", name));
+  }
+
  private:
   void copy_by_kernel(address to, const void* from, std::size_t bytes) const {
     const auto size = static_cast<std::int64_t>(bytes);
-    if (!copy_kernel_) copy_kernel_ = kernels().find(dtype::f32, "copy");
-    copy_kernel_->launch(stream(), grid_for(size / 16 + 1), from, to, size);
+    if (!copy_kernel_) copy_kernel_ = find(dtype::f32, "copy");
+    copy_kernel_->launch(gpu::grid_for(size / 16 + 1), from, to, size);
   }
 
   int device_;
@@ -130,8 +165,7 @@ class backend {
   cuda::peaks peaks_;
   cuda::stream stream_;
   stream_clock clock_;
-  mutable cuda::kernels kernels_;              ///< compiles when a kernel is first used
-  mutable std::optional<kernel> copy_kernel_;  ///< found when it is first used
+  mutable std::optional<gpu::kernel> copy_kernel_;  ///< found when it is first used
 };
 
 }  // namespace layerbench::cuda

@@ -9,28 +9,27 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <string_view>
 #include <vector>
 
-#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/kernels/gpu/call_plan.hpp>
 #include <layerbench/op/update.hpp>
 
-namespace layerbench {
+namespace layerbench::gpu {
 
-/// Weight updates by layerbench kernels, because cuDNN has none. One launch updates as many tensors
-/// as fit into its parameters (52), so that those of ResNet-50 need four launches. Large tensors
-/// get more blocks than small ones.
+/// Weight updates by layerbench kernels, because libraries have none. One launch updates as many
+/// tensors as fit into its parameters (52), so that those of ResNet-50 need four launches. Large
+/// tensors get more blocks than small ones.
 template <>
-class plan<cudnn::backend, op::update> : public cudnn::direct_plan {
+class own_plan<op::update> : public call_plan {
  public:
-  plan(cudnn::backend& device, const op::update& o, const plan_request& request)
-      : direct_plan(device, o.operands(request.pass, request.type), request, function_of(o.rule)),
+  own_plan(const runtime& device, const op::update& o, const plan_request& request)
+      : call_plan(device, o.operands(request.pass, request.type), request,
+                  algorithm_of(device, o.rule)),
         o_(o) {
     const dtype type = o.wide ? dtype::f32 : request.type;
-    static_cast<void>(cuda::number_source(type));  // throws unsupported without kernels in the type
+    static_cast<void>(number_source(type));  // throws unsupported without kernels in the type
     if (o.rule == op::update_rule::zero) return;
-    constexpr std::string_view prefix = "nvrtc_";
-    kernel_ = device.kernels().find(type, function_of(o.rule).data() + prefix.size());
+    kernel_ = device.find(type, kernel_of(o.rule));
   }
 
   struct tensor {
@@ -73,7 +72,7 @@ class plan<cudnn::backend, op::update> : public cudnn::direct_plan {
     for (const launch& one : bound) {
       if (kernel_) {
         constexpr unsigned threads = 256;
-        kernel_->launch(stream(), {dim3(one.first_blocks.back()), threads}, one, rates_);
+        kernel_->launch({one.first_blocks.back(), threads}, one, rates_);
       } else {
         zero(std::span(one.tensors).first(std::min(left, tensors_per_launch)));
       }
@@ -89,22 +88,26 @@ class plan<cudnn::backend, op::update> : public cudnn::direct_plan {
     float rate, beta1, one_minus_beta1, beta2, one_minus_beta2, decay, epsilon;
   };
 
-  static std::string_view function_of(op::update_rule rule) {
+  /// nullptr for update_rule::zero.
+  static const char* kernel_of(op::update_rule rule) {
     switch (rule) {
-      case op::update_rule::sgd: return "nvrtc_update_sgd";
-      case op::update_rule::momentum: return "nvrtc_update_momentum";
-      case op::update_rule::adam: return "nvrtc_update_adam";
-      case op::update_rule::accumulate: return "nvrtc_update_accumulate";
-      default: return "cudaMemsetAsync";
+      case op::update_rule::sgd: return "update_sgd";
+      case op::update_rule::momentum: return "update_momentum";
+      case op::update_rule::adam: return "update_adam";
+      case op::update_rule::accumulate: return "update_accumulate";
+      default: return nullptr;
     }
+  }
+  static std::string algorithm_of(const runtime& device, op::update_rule rule) {
+    const char* const kernel = kernel_of(rule);
+    return kernel == nullptr ? std::string(device.fill_call())
+                             : std::string("layerbench:") + kernel;
   }
 
   void zero(std::span<const tensor> tensors) const {
     const std::size_t element = traits(logical(0).type).bytes;
     for (const tensor& item : tensors) {
-      cuda::check(cudaMemsetAsync(item.operands[0], 0,
-                                  static_cast<std::size_t>(item.size) * element, stream()),
-                  "cudaMemsetAsync");
+      device().fill(item.operands[0], static_cast<std::size_t>(item.size) * element, std::byte{0});
     }
   }
 
@@ -116,9 +119,7 @@ class plan<cudnn::backend, op::update> : public cudnn::direct_plan {
                static_cast<float>(1 - op::update::beta2),
                static_cast<float>(op::update::decay),
                static_cast<float>(op::update::epsilon)};
-  std::optional<cuda::kernel> kernel_;  ///< empty for update_rule::zero
+  std::optional<kernel> kernel_;  ///< empty for update_rule::zero
 };
 
-static_assert(implements<cudnn::backend, op::update>);
-
-}  // namespace layerbench
+}  // namespace layerbench::gpu

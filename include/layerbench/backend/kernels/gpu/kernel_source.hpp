@@ -4,11 +4,11 @@
 
 #include <string_view>
 
-/// The kernels of layerbench, for ops that NVIDIA's libraries lack: CUDA C++ that is compiled at
-/// run time. They use no shared memory and synchronize only by shuffles within a warp, so that
-/// tests can run them on a CPU, one thread after the other. A program consists of an element type
-/// (f32_source, bf16_source or f16_source), kernel_source, and the sources that build on it.
-namespace layerbench::cuda {
+/// The kernels of layerbench, for ops that libraries lack: CUDA C++ that is compiled at run time.
+/// They use no shared memory and synchronize only by shuffles within a warp, so that tests can run
+/// them on a CPU, one thread after the other. A program consists of an element type (f32_source,
+/// bf16_source or f16_source), kernel_source, and the sources that build on it.
+namespace layerbench::gpu {
 
 /// Element type `number` and its conversions: widen() to f32, narrow() from f32 (round to nearest,
 /// ties to even).
@@ -36,16 +36,8 @@ inline constexpr std::string_view f16_source = R"cuda(
 struct number {
   unsigned short bits;
 };
-float widen(number value) {
-  float wide;
-  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(value.bits));
-  return wide;
-}
-number narrow(float value) {
-  number rounded;
-  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(rounded.bits) : "f"(value));
-  return rounded;
-}
+float widen(number value) { return f16_widened(value.bits); }
+number narrow(float value) { return {f16_narrowed(value)}; }
 )cuda";
 
 /// Kernels that do not depend on the extents of images. If all operands are aligned to 16 bytes, a
@@ -451,4 +443,4 @@ extern "C" __global__ void dropout_seed(const float* seed, float* new_seed) {
 }
 )cuda";
 
-}  // namespace layerbench::cuda
+}  // namespace layerbench::gpu

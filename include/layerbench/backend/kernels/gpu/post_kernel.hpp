@@ -11,19 +11,15 @@
 #include <string>
 #include <string_view>
 
-#include <cuda_runtime_api.h>
-
 #include <fmt/format.h>
 
-#include <layerbench/backend/cuda/backend.hpp>
-#include <layerbench/backend/cuda/kernels.hpp>
-#include <layerbench/backend/cuda/tensor_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/post_ops.hpp>
 
-namespace layerbench::cuda {
+namespace layerbench::gpu {
 
 /// End of the names of algorithms behind which a post_kernel runs.
-inline constexpr std::string_view post_kernel_suffix = "_and_kernel";
+inline constexpr std::string_view post_kernel_suffix = "+layerbench:post_ops";
 
 /// A layerbench kernel that applies all post-ops of an op to the result of a library's call, for
 /// post-ops that the library does not join to the call.
@@ -31,7 +27,7 @@ class post_kernel {
  public:
   /// `result` is the op's destination. Does nothing where `post` is empty. Throws unsupported for
   /// integers, whose scales the kernel does not know, and for too many post-ops.
-  post_kernel(const backend& device, const op::post_ops& post, const op::operand& result)
+  post_kernel(const runtime& device, const op::post_ops& post, const op::operand& result)
       : size_(elements(result.extents)), type_(result.type) {
     if (post.empty()) return;
     if (is_integer(type_)) {
@@ -45,7 +41,7 @@ class post_kernel {
           op::is_addition(p) ? addition : static_cast<int>(op::activation_of(p));
       if (op::is_addition(p)) ++additions_;
     }
-    kernel_.emplace(device.kernels().find(type_, "post_ops"));
+    kernel_.emplace(device.find(type_, "post_ops"));
     if (std::ranges::find(post, op::post_op::sum) != post.end()) {
       scratch_bytes_ = aligned_bytes(static_cast<std::size_t>(size_) * traits(type_).bytes);
     }
@@ -67,11 +63,11 @@ class post_kernel {
 
   /// `stored` is the result of the call. `operands` are the op's: those that post-ops add precede
   /// the destination, which is the last one.
-  void run(cudaStream_t target, address stored, std::span<const address> operands) const {
+  void run(address stored, std::span<const address> operands) const {
     if (!kernel_) return;
     post_list list = list_;
     std::ranges::copy(operands.last(additions_ + 1).first(additions_), list.addends.begin());
-    kernel_->launch(target, grid_for_vectors(size_, type_), stored, operands.back(), size_, list);
+    kernel_->launch(grid_for_vectors(size_, type_), stored, operands.back(), size_, list);
   }
 
  private:
@@ -92,4 +88,4 @@ class post_kernel {
   std::size_t scratch_bytes_ = 0;
 };
 
-}  // namespace layerbench::cuda
+}  // namespace layerbench::gpu

@@ -6,10 +6,10 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <layerbench/backend/cudnn/backend.hpp>
+#include <layerbench/backend/kernels/gpu/runtime.hpp>
 #include <layerbench/shape/dtype.hpp>
 
-namespace layerbench::cudnn {
+namespace layerbench::gpu {
 
 /// The gradient of a bias by layerbench kernels: sums over the images and pixels of each channel,
 /// in parts that one or two further launches add up.
@@ -17,16 +17,16 @@ class bias_gradient {
  public:
   /// `images`: extents n*k*p*q of the gradient that is summed up. Throws unsupported if
   /// `most_bytes` of scratch memory are not enough for one number per channel.
-  bias_gradient(backend& device, const dims& images, dtype type, bool channels_last,
+  bias_gradient(const runtime& device, const dims& images, dtype type, bool channels_last,
                 std::size_t most_bytes)
       : images_(images[0]),
         channels_(images[1]),
         pixels_(images[2] * images[3]),
         channels_last_(channels_last ? 1 : 0),
-        parts_(device.kernels().find(type, "bias_gradient_parts")),
-        sums_(device.kernels().find(type, "sum_parts")),
-        last_(device.kernels().find(type, "bias_gradient")) {
-    const std::int64_t lanes = cuda::lanes_of(type);
+        parts_(device.find(type, "bias_gradient_parts")),
+        sums_(device.find(type, "sum_parts")),
+        last_(device.find(type, "bias_gradient")) {
+    const std::int64_t lanes = lanes_of(type);
     threads_per_part_ = channels_last && channels_ % lanes == 0 ? channels_ / lanes : channels_;
     constexpr std::int64_t enough = 1 << 18;  // threads that keep every GPU busy
     constexpr std::int64_t terms = 4;         // of each part, at least
@@ -44,19 +44,19 @@ class bias_gradient {
     return static_cast<std::size_t>((count_ + sums) * channels_) * sizeof(float);
   }
 
-  void run(cudaStream_t stream, address from, address to, address workspace) const {
-    parts_.launch(stream, cuda::grid_for(threads_per_part_ * count_), from, workspace, images_,
-                  channels_, pixels_, channels_last_, count_);
+  void run(address from, address to, address workspace) const {
+    parts_.launch(grid_for(threads_per_part_ * count_), from, workspace, images_, channels_,
+                  pixels_, channels_last_, count_);
     address parts = workspace;
     std::int64_t left = count_;
     if (left > most_of_last) {
       address sums = static_cast<float*>(workspace) + count_ * channels_;
-      sums_.launch(stream, cuda::grid_for(channels_ * most_of_last), parts, sums, channels_, left,
+      sums_.launch(grid_for(channels_ * most_of_last), parts, sums, channels_, left,
                    std::int64_t{most_of_last});
       parts = sums;
       left = most_of_last;
     }
-    last_.launch(stream, cuda::grid_for(channels_), parts, to, channels_, left);
+    last_.launch(grid_for(channels_), parts, to, channels_, left);
   }
 
  private:
@@ -66,7 +66,7 @@ class bias_gradient {
   int channels_last_;
   std::int64_t threads_per_part_;
   std::int64_t count_;  ///< parts of each channel
-  cuda::kernel parts_, sums_, last_;
+  kernel parts_, sums_, last_;
 };
 
-}  // namespace layerbench::cudnn
+}  // namespace layerbench::gpu

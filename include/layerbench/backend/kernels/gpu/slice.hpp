@@ -2,20 +2,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/cudnn/pad.hpp>
+#include <layerbench/backend/kernels/gpu/pad.hpp>
 #include <layerbench/op/slice.hpp>
 
-namespace layerbench {
+namespace layerbench::gpu {
 
 /// The kernel of a padding, of which a slice is the gradient.
 template <>
-class plan<cudnn::backend, op::slice> : public cudnn::padding_plan {
+class own_plan<op::slice> : public padding_plan {
  public:
-  plan(cudnn::backend& device, const op::slice& o, const plan_request& request)
+  own_plan(const runtime& device, const op::slice& o, const plan_request& request)
       : padding_plan(device, o.operands(request.pass, request.type), o.padding(),
                      request.pass != op::pass::bwd, request) {}
 };
 
-static_assert(implements<cudnn::backend, op::slice>);
-
-}  // namespace layerbench
+}  // namespace layerbench::gpu

@@ -11,26 +11,26 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/kernels/gpu/call_plan.hpp>
 #include <layerbench/op/pad.hpp>
 
-namespace layerbench::cudnn {
+namespace layerbench::gpu {
 
 /// Base class of plans by a kernel of layerbench that copies between a tensor and one with zeros
 /// around it: it reads zeros where a position lies outside of its source. Axes without zeros are
 /// joined with the next slower one. It moves 16 bytes at once if extents and padding of the
 /// joined fastest axis are multiples of 16 bytes.
-class padding_plan : public direct_plan {
+class padding_plan : public call_plan {
  public:
-  void run(const binding& at) const { kernel_.launch(stream(), grid_, at[0], at[1], size_, axes_); }
+  void run(const binding& at) const { kernel_.launch(grid_, at[0], at[1], size_, axes_); }
 
  protected:
   /// `removes`: the source is the padded tensor.
-  padding_plan(backend& device, std::vector<op::operand> logical, const op::pad& o, bool removes,
-               const plan_request& request)
-      : direct_plan(device, std::move(logical), request, "nvrtc_pad"),
+  padding_plan(const runtime& device, std::vector<op::operand> logical, const op::pad& o,
+               bool removes, const plan_request& request)
+      : call_plan(device, std::move(logical), request, "layerbench:pad"),
         size_(elements(this->logical(1).extents)),
-        kernel_(device.kernels().find(request.type, "pad")) {
+        kernel_(device.find(request.type, "pad")) {
     if (o.dims.size() > axes_.counts.size()) throw unsupported("no padding of more than 4 axes");
     std::vector<std::size_t> order(o.dims.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -52,11 +52,11 @@ class padding_plan : public direct_plan {
       axes_.limits.at(at) = limit * run;
     }
     // Both tensors are dense, so all other steps are multiples of the fastest axis' extents.
-    const std::int64_t lanes = cuda::lanes_of(request.type);
+    const std::int64_t lanes = lanes_of(request.type);
     const bool by_lanes = axes_.steps.back() == 1 && axes_.counts.back() % lanes == 0 &&
                           axes_.offsets.back() % lanes == 0 && axes_.limits.back() % lanes == 0;
     axes_.by_lanes = by_lanes ? 1 : 0;
-    grid_ = by_lanes ? cuda::grid_for_vectors(size_, request.type) : cuda::grid_for(size_);
+    grid_ = by_lanes ? grid_for_vectors(size_, request.type) : grid_for(size_);
   }
 
  private:
@@ -70,23 +70,21 @@ class padding_plan : public direct_plan {
   };
 
   std::int64_t size_;
-  cuda::kernel kernel_;
+  kernel kernel_;
   axes axes_;
-  cuda::grid grid_{};
+  grid grid_{};
 };
 
-}  // namespace layerbench::cudnn
+}  // namespace layerbench::gpu
 
-namespace layerbench {
+namespace layerbench::gpu {
 
 template <>
-class plan<cudnn::backend, op::pad> : public cudnn::padding_plan {
+class own_plan<op::pad> : public padding_plan {
  public:
-  plan(cudnn::backend& device, const op::pad& o, const plan_request& request)
+  own_plan(const runtime& device, const op::pad& o, const plan_request& request)
       : padding_plan(device, o.operands(request.pass, request.type), o,
                      request.pass == op::pass::bwd, request) {}
 };
 
-static_assert(implements<cudnn::backend, op::pad>);
-
-}  // namespace layerbench
+}  // namespace layerbench::gpu

@@ -6,16 +6,16 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/backend/cudnn/transpose.hpp>
+#include <layerbench/backend/kernels/gpu/transpose.hpp>
 #include <layerbench/op/reorder.hpp>
 
-namespace layerbench {
+namespace layerbench::gpu {
 
 /// As a transpose that leaves the axes as they are, between tensors of other orders.
 template <>
-class plan<cudnn::backend, op::reorder> : public cudnn::copy_plan {
+class own_plan<op::reorder> : public copy_plan {
  public:
-  plan(cudnn::backend& device, const op::reorder& o, const plan_request& request)
+  own_plan(const runtime& device, const op::reorder& o, const plan_request& request)
       : copy_plan(device, o.operands(request.pass, request.type),
                   std::vector<std::string>{o.from, o.to}, request.type) {
     dims axes(o.dims.size());
@@ -25,6 +25,4 @@ class plan<cudnn::backend, op::reorder> : public cudnn::copy_plan {
   }
 };
 
-static_assert(implements<cudnn::backend, op::reorder>);
-
-}  // namespace layerbench
+}  // namespace layerbench::gpu

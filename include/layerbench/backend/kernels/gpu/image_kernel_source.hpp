@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace layerbench::cuda {
+namespace layerbench::gpu {
 
 /// Kernels for images, appended to kernel_source. An image has at most 2^31 elements, a tensor at
 /// most 2^31 lines (n*h) and planes (n*c).
@@ -329,4 +329,4 @@ extern "C" __global__ void batchnorm(const number* src, number* dst, i64 size, i
 }
 )cuda";
 
-}  // namespace layerbench::cuda
+}  // namespace layerbench::gpu

@@ -6,32 +6,32 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 
-#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/kernels/gpu/call_plan.hpp>
 #include <layerbench/op/embedding.hpp>
 
-namespace layerbench {
+namespace layerbench::gpu {
 
-/// Kernels of layerbench: the library has no gather. For the gradient the indices are linked
+/// Kernels of layerbench: libraries have no gather. For the gradient the indices are linked
 /// to lists, and the numbers of each list are added up: the order of a list is that in which the
 /// threads arrive. A row that is used often has several lists, whose sums a third kernel adds up.
 template <>
-class plan<cudnn::backend, op::embedding> : public cudnn::direct_plan {
+class own_plan<op::embedding> : public call_plan {
  public:
-  plan(cudnn::backend& device, const op::embedding& o, const plan_request& request)
-      : direct_plan(device, o.operands(request.pass, request.type), request,
-                    algorithm_of(o, request)),
+  own_plan(const runtime& device, const op::embedding& o, const plan_request& request)
+      : call_plan(device, o.operands(request.pass, request.type), request,
+                  algorithm_of(device, o, request)),
         o_(o) {
     if (request.pass != op::pass::bwd_weights) {
-      kernel_ = device.kernels().find(request.type, "embedding");
+      kernel_ = device.find(request.type, "embedding");
       return;
     }
     parts_ = parts_of(o, request.workspace_limit);
-    kernel_ = device.kernels().find(request.type,
-                                    parts_ > 1 ? "embedding_gradient_parts" : "embedding_gradient");
-    lists_ = device.kernels().find(request.type, "embedding_lists");
-    if (parts_ > 1) sums_ = device.kernels().find(request.type, "bias_gradient");
+    kernel_ =
+        device.find(request.type, parts_ > 1 ? "embedding_gradient_parts" : "embedding_gradient");
+    lists_ = device.find(request.type, "embedding_lists");
+    if (parts_ > 1) sums_ = device.find(request.type, "bias_gradient");
     if (workspace_bytes() > request.workspace_limit) {
       throw unsupported("no room for the lists of an embedding's gradient");
     }
@@ -47,21 +47,19 @@ class plan<cudnn::backend, op::embedding> : public cudnn::direct_plan {
   void run(const binding& at) const {
     const std::int64_t size = o_.n * o_.columns;
     if (!lists_) {
-      kernel_->launch(stream(), grid_of(size), at[0], at[1], at[2], size, o_.rows, o_.columns);
+      kernel_->launch(grid_of(size), at[0], at[1], at[2], size, o_.rows, o_.columns);
       return;
     }
     const address lists = static_cast<std::byte*>(at.workspace) + sum_bytes();
     const std::int64_t count = o_.rows * parts_;
     // -1 ends a list.
-    cuda::check(
-        cudaMemsetAsync(lists, 0xFF, static_cast<std::size_t>(count) * sizeof(int), stream()),
-        "cudaMemsetAsync");
-    lists_->launch(stream(), cuda::grid_for(o_.n), at[0], lists, o_.n, o_.rows, parts_);
-    kernel_->launch(stream(), grid_of(count * o_.columns), at[1], lists,
-                    sums_ ? at.workspace : at[2], count, o_.columns);
+    device().fill(lists, static_cast<std::size_t>(count) * sizeof(int), std::byte{0xFF});
+    lists_->launch(grid_for(o_.n), at[0], lists, o_.n, o_.rows, parts_);
+    kernel_->launch(grid_of(count * o_.columns), at[1], lists, sums_ ? at.workspace : at[2], count,
+                    o_.columns);
     if (!sums_) return;
     const std::int64_t weights = o_.rows * o_.columns;
-    sums_->launch(stream(), cuda::grid_for(weights), at.workspace, at[2], weights, parts_);
+    sums_->launch(grid_for(weights), at.workspace, at[2], weights, parts_);
   }
 
  private:
@@ -74,16 +72,16 @@ class plan<cudnn::backend, op::embedding> : public cudnn::direct_plan {
     const std::int64_t room = static_cast<std::int64_t>(most_bytes) - o.n * 4;
     return std::clamp<std::int64_t>(std::min(o.n / o.rows / length, room / bytes_each), 1, most);
   }
-  [[nodiscard]] static std::string_view algorithm_of(const op::embedding& o,
-                                                     const plan_request& request) {
-    if (request.pass != op::pass::bwd_weights) return "nvrtc_embedding";
-    return parts_of(o, request.workspace_limit) == 1
-               ? "cudaMemsetAsync+nvrtc_embedding_lists+nvrtc_embedding_gradient"
-               : "cudaMemsetAsync+nvrtc_embedding_lists+nvrtc_embedding_gradient_parts+"
-                 "nvrtc_bias_gradient";
+  [[nodiscard]] static std::string algorithm_of(const runtime& device, const op::embedding& o,
+                                                const plan_request& request) {
+    if (request.pass != op::pass::bwd_weights) return "layerbench:embedding";
+    return std::string(device.fill_call()) + "+layerbench:embedding_lists+" +
+           (parts_of(o, request.workspace_limit) == 1
+                ? "layerbench:embedding_gradient"
+                : "layerbench:embedding_gradient_parts+layerbench:bias_gradient");
   }
-  [[nodiscard]] cuda::grid grid_of(std::int64_t size) const {
-    return cuda::grid_for_vectors(size, logical(2).type);
+  [[nodiscard]] grid grid_of(std::int64_t size) const {
+    return grid_for_vectors(size, logical(2).type);
   }
   /// Before the lists in the workspace.
   [[nodiscard]] std::size_t sum_bytes() const {
@@ -92,11 +90,9 @@ class plan<cudnn::backend, op::embedding> : public cudnn::direct_plan {
 
   op::embedding o_;
   std::int64_t parts_ = 1;  ///< lists of a row
-  std::optional<cuda::kernel> kernel_;
-  std::optional<cuda::kernel> lists_;
-  std::optional<cuda::kernel> sums_;
+  std::optional<kernel> kernel_;
+  std::optional<kernel> lists_;
+  std::optional<kernel> sums_;
 };
 
-static_assert(implements<cudnn::backend, op::embedding>);
-
-}  // namespace layerbench
+}  // namespace layerbench::gpu

@@ -10,25 +10,25 @@
 #include <optional>
 #include <vector>
 
-#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/kernels/gpu/call_plan.hpp>
 #include <layerbench/op/multiply.hpp>
 
-namespace layerbench {
+namespace layerbench::gpu {
 
 /// Kernels of layerbench: a product; for gradients also a sum of products in two launches, of
 /// parts and of their sums, where src1 is broadcast, else a second product.
 template <>
-class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
+class own_plan<op::multiply> : public call_plan {
  public:
-  plan(cudnn::backend& device, const op::multiply& o, const plan_request& request)
-      : direct_plan(device, o.operands(request.pass, request.type), request,
-                    request.pass != op::pass::bwd ? "nvrtc_multiply"
-                    : o.factors() == o.dims       ? "nvrtc_multiply+nvrtc_multiply"
-                                                  : "nvrtc_multiply+nvrtc_multiply_gradient"),
+  own_plan(const runtime& device, const op::multiply& o, const plan_request& request)
+      : call_plan(device, o.operands(request.pass, request.type), request,
+                  request.pass != op::pass::bwd ? "layerbench:multiply"
+                  : o.factors() == o.dims       ? "layerbench:multiply+layerbench:multiply"
+                                          : "layerbench:multiply+layerbench:multiply_gradient"),
         size_(elements(o.dims)),
         sums_(elements(o.factors())),
         backward_(request.pass == op::pass::bwd),
-        product_(device.kernels().find(request.type, "multiply")) {
+        product_(device.find(request.type, "multiply")) {
     if (o.dims.size() > axes_.counts.size()) throw unsupported("no products of more than 4 axes");
     std::vector<std::size_t> order(o.dims.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -47,8 +47,8 @@ class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
     if (workspace_bytes() > request.workspace_limit) {
       throw unsupported("no room for the sums of a product's gradient");
     }
-    gradient_ = device.kernels().find(request.type, "multiply_gradient_parts");
-    sum_ = device.kernels().find(request.type, "bias_gradient");
+    gradient_ = device.find(request.type, "multiply_gradient_parts");
+    sum_ = device.find(request.type, "bias_gradient");
   }
 
   [[nodiscard]] std::size_t workspace_bytes() const {
@@ -59,9 +59,9 @@ class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
     if (!backward_) return multiply(at[0], at[1], at[2]);
     multiply(at[2], at[1], at[3]);
     if (!gradient_) return multiply(at[2], at[0], at[4]);
-    gradient_->launch(stream(), cuda::grid_for(sums_ * parts_), at[0], at[2], at.workspace, sums_,
-                      size_ / sums_, parts_, sums_neighbours_, axes_);
-    sum_->launch(stream(), cuda::grid_for(sums_), at.workspace, at[4], sums_, std::int64_t{parts_});
+    gradient_->launch(grid_for(sums_ * parts_), at[0], at[2], at.workspace, sums_, size_ / sums_,
+                      parts_, sums_neighbours_, axes_);
+    sum_->launch(grid_for(sums_), at.workspace, at[4], sums_, std::int64_t{parts_});
   }
 
  private:
@@ -69,8 +69,7 @@ class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
   static constexpr std::int64_t most_parts = 1024;
 
   void multiply(address src, address src1, address dst) const {
-    product_.launch(stream(), cuda::grid_for_vectors(size_, logical(0).type), src, src1, dst, size_,
-                    axes_);
+    product_.launch(grid_for_vectors(size_, logical(0).type), src, src1, dst, size_, axes_);
   }
 
   /// Axes in the order of memory, slowest first. Steps in src1 are 0 where it is broadcast.
@@ -83,14 +82,12 @@ class plan<cudnn::backend, op::multiply> : public cudnn::direct_plan {
   std::int64_t size_;
   std::int64_t sums_;  ///< elements of src1
   bool backward_;
-  cuda::kernel product_;
-  std::optional<cuda::kernel> gradient_;
-  std::optional<cuda::kernel> sum_;
+  kernel product_;
+  std::optional<kernel> gradient_;
+  std::optional<kernel> sum_;
   axes axes_;
   int parts_ = 0;            ///< of each sum
   int sums_neighbours_ = 0;  ///< whether neighbours in memory have the same factor
 };
 
-static_assert(implements<cudnn::backend, op::multiply>);
-
-}  // namespace layerbench
+}  // namespace layerbench::gpu

@@ -8,21 +8,21 @@
 #include <cstdint>
 #include <span>
 
-#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/kernels/gpu/call_plan.hpp>
 #include <layerbench/op/concat.hpp>
 
-namespace layerbench {
+namespace layerbench::gpu {
 
 /// Kernels of layerbench: the library has no concat. One launch copies all sources.
 template <>
-class plan<cudnn::backend, op::concat> : public cudnn::direct_plan {
+class own_plan<op::concat> : public call_plan {
  public:
-  plan(cudnn::backend& device, const op::concat& o, const plan_request& request)
-      : direct_plan(device, o.operands(request.pass, request.type), request,
-                    request.pass == op::pass::bwd ? "nvrtc_split" : "nvrtc_concat"),
+  own_plan(const runtime& device, const op::concat& o, const plan_request& request)
+      : call_plan(device, o.operands(request.pass, request.type), request,
+                  request.pass == op::pass::bwd ? "layerbench:split" : "layerbench:concat"),
         backward_(request.pass == op::pass::bwd),
         size_(elements(o.dims)),
-        kernel_(device.kernels().find(request.type, backward_ ? "split" : "concat")) {
+        kernel_(device.find(request.type, backward_ ? "split" : "concat")) {
     const std::int64_t inner = strides_of(0)[static_cast<std::size_t>(o.axis)];
     runs_.count = static_cast<int>(o.sizes.size());
     for (std::size_t i = 0; i < o.sizes.size(); ++i) {
@@ -61,16 +61,14 @@ class plan<cudnn::backend, op::concat> : public cudnn::direct_plan {
   }
 
   void run(const binding& bound) const {
-    kernel_.launch(stream(), cuda::grid_for_vectors(size_, logical(0).type), size_, bound);
+    kernel_.launch(grid_for_vectors(size_, logical(0).type), size_, bound);
   }
 
  private:
   bool backward_;
   std::int64_t size_;
-  cuda::kernel kernel_;
+  kernel kernel_;
   runs runs_;
 };
 
-static_assert(implements<cudnn::backend, op::concat>);
-
-}  // namespace layerbench
+}  // namespace layerbench::gpu

@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace layerbench::cuda {
+namespace layerbench::gpu {
 
 /// Behind kernel_source: what combines tensors of different extents.
 inline constexpr std::string_view tensor_kernel_source = R"cuda(
@@ -368,4 +368,4 @@ extern "C" __global__ void add_bias(number* dst, const number* bias, i64 size, i
 }
 )cuda";
 
-}  // namespace layerbench::cuda
+}  // namespace layerbench::gpu

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -14,38 +15,16 @@
 #include <utility>
 #include <vector>
 
-#include <cuda_runtime_api.h>
-
 #include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/cuda/backend.hpp>
-#include <layerbench/backend/cuda/kernels.hpp>
+#include <layerbench/backend/kernels/gpu/runtime.hpp>
 #include <layerbench/backend/number_types.hpp>
+#include <layerbench/backend/strided_operands.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/test_data.hpp>
 
-namespace layerbench::cuda {
-
-/// Strides in elements: images n*c*h*w in `order`, channels-last for layout::any; other tensors
-/// row-major.
-[[nodiscard]] inline dims strides(const dims& extents, layout order) {
-  if (extents.size() == 4 && order != layout::nchw) {
-    const std::int64_t c = extents[1];
-    const std::int64_t w = extents[3];
-    return {c * extents[2] * w, 1, w * c, c};
-  }
-  return op::strides(extents, op::plain_order(extents));
-}
-
-/// Strides in elements of a tensor in `order`, in op::reorder's notation. Throws unsupported if the
-/// order is blocked.
-[[nodiscard]] inline dims strides(const dims& extents, std::string_view order) {
-  if (order.size() != extents.size() || !op::is_permutation(order)) {
-    throw unsupported(fmt::format("layerbench has no blocked orders, such as {}, on GPUs", order));
-  }
-  return op::strides(extents, order);
-}
+namespace layerbench::gpu {
 
 /// `bytes` of scratch memory, rounded up so that what follows is aligned as by cudaMalloc().
 [[nodiscard]] constexpr std::size_t aligned_bytes(std::size_t bytes) {
@@ -64,32 +43,26 @@ inline constexpr std::string_view fast_suffix = "_fast";
 /// A number in device memory, where libraries read scales.
 class device_number {
  public:
-  device_number(float value, cudaStream_t target) {
-    check(cudaMemcpyAsync(memory_.data(), &value, sizeof value, cudaMemcpyDefault, target),
-          "cudaMemcpyAsync");
-    check(cudaStreamSynchronize(target), "cudaStreamSynchronize");
+  device_number(float value, const runtime& device) : memory_(device.device_memory(sizeof value)) {
+    device.copy(memory_.get(), &value, sizeof value);
+    device.synchronize();
   }
-  [[nodiscard]] address at() const { return memory_.data(); }
+  [[nodiscard]] address at() const { return memory_.get(); }
 
  private:
-  buffer memory_{sizeof(float)};
+  std::shared_ptr<void> memory_;
 };
 
-/// Base class of the plans on NVIDIA GPUs: operands in device memory, in the requested order and
-/// without padding.
-class tensor_plan {
+/// Base class of the plans on GPUs: operands in device memory, in the requested order and without
+/// padding.
+class tensor_plan : public strided_operands {
  public:
-  [[nodiscard]] const std::vector<plan_operand>& operands() const { return operands_; }
-
   /// Stores row-major `values` in the operand's type and order.
   void upload(std::size_t operand, std::span<const float> values, address to) const {
-    const double scale = operands_[operand].logical.scale;
-    with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
-      std::vector<T> stored = stored_elements<T>(operand);
+    with_stored_number(logical(operand).type, [&]<class T>(T /*tag*/) {
+      std::vector<T> stored(tensor_size(operand));
       if (is_part(operand)) copy(stored.data(), to, stored.size() * sizeof(T));
-      for_each_element(operand, [&](std::size_t logical, std::size_t offset) {
-        stored[offset] = stored_as<T>(values[logical], scale);
-      });
+      store(operand, values, stored.data());
       copy(to, stored.data(), stored.size() * sizeof(T));
     });
   }
@@ -98,8 +71,8 @@ class tensor_plan {
   void draw(std::size_t operand, const run::test_data& data, address to) const {
     if (data.size() == 0) return;
     const auto size = static_cast<std::int64_t>(data.size());
-    kernels_->find(dtype::f32, "draw")
-        .launch(stream_, grid_for(size), to, stored_type_of(operand), logical(operand).scale, size,
+    device_->find(dtype::f32, "draw")
+        .launch(grid_for(size), to, stored_type_of(operand), logical(operand).scale, size,
                 memory_axes_of(operand), drawn_data(data));
   }
 
@@ -133,39 +106,19 @@ class tensor_plan {
 
   /// Reads the operand back as row-major `values`.
   void download(std::size_t operand, address from, std::span<float> values) const {
-    const double scale = operands_[operand].logical.scale;
-    with_stored_number(operands_[operand].logical.type, [&]<class T>(T /*tag*/) {
-      std::vector<T> stored = stored_elements<T>(operand);
+    with_stored_number(logical(operand).type, [&]<class T>(T /*tag*/) {
+      std::vector<T> stored(tensor_size(operand));
       copy(stored.data(), from, stored.size() * sizeof(T));
-      for_each_element(operand, [&](std::size_t logical, std::size_t offset) {
-        values[logical] = element_of(stored[offset], scale);
-      });
+      load(operand, stored.data(), values);
     });
   }
 
  protected:
-  tensor_plan(const backend& device, std::vector<op::operand> logical, layout order)
-      : stream_(device.stream()), kernels_(&device.kernels()) {
-    for (op::operand& operand : logical) {
-      const bool channels_last = operand.extents.size() == 4 && order != layout::nchw;
-      const std::string text = channels_last ? "acdb" : op::plain_order(operand.extents);
-      dims operand_strides = strides(operand.extents, order);
-      add(std::move(operand), text, std::move(operand_strides));
-    }
-  }
-
-  /// `orders`: one per operand, in op::reorder's notation. Throws unsupported for blocked orders.
-  tensor_plan(const backend& device, std::vector<op::operand> logical,
-              const std::vector<std::string>& orders)
-      : stream_(device.stream()), kernels_(&device.kernels()) {
-    for (std::size_t i = 0; i < logical.size(); ++i) {
-      dims operand_strides = strides(logical[i].extents, std::string_view(orders.at(i)));
-      add(std::move(logical[i]), orders[i], std::move(operand_strides));
-    }
-  }
-
-  /// Gives an opaque operand its bytes.
-  void set_bytes(std::size_t operand, std::size_t bytes) { operands_[operand].bytes = bytes; }
+  /// `order`: the layout of all operands, or the order of each, in op::reorder's notation. Throws
+  /// unsupported for blocked orders.
+  template <class Order>
+  tensor_plan(const runtime& device, std::vector<op::operand> logical, const Order& order)
+      : strided_operands(std::move(logical), order), device_(&device) {}
 
   /// The error bound of an exact result that a library may also round before it adds `bias`. cuBLAS
   /// does so where it splits the sums of a product, and some kernels of cuDNN.
@@ -214,11 +167,7 @@ class tensor_plan {
     return exact;
   }
 
-  [[nodiscard]] const op::operand& logical(std::size_t operand) const {
-    return operands_[operand].logical;
-  }
-  [[nodiscard]] const dims& strides_of(std::size_t operand) const { return strides_[operand]; }
-  [[nodiscard]] cudaStream_t stream() const { return stream_; }
+  [[nodiscard]] const runtime& device() const { return *device_; }
 
  private:
   // As the kernels of draw_kernel_source.hpp have them.
@@ -253,12 +202,11 @@ class tensor_plan {
     const std::int64_t size = elements(logical(operand).extents);
     if (size == 0) return std::nullopt;
     std::uint64_t found = none;
-    const buffer on_device(sizeof found);
-    copy(on_device.data(), &found, sizeof found);
-    kernels_->find(dtype::f32, kernel)
-        .launch(stream_, grid_for(size), arguments..., size, memory_axes_of(operand),
-                on_device.data());
-    copy(&found, on_device.data(), sizeof found);
+    const std::shared_ptr<void> on_device = device_->device_memory(sizeof found);
+    copy(on_device.get(), &found, sizeof found);
+    device_->find(dtype::f32, kernel)
+        .launch(grid_for(size), arguments..., size, memory_axes_of(operand), on_device.get());
+    copy(&found, on_device.get(), sizeof found);
     if (found == none) return std::nullopt;
     return static_cast<std::int64_t>(found);
   }
@@ -309,68 +257,13 @@ class tensor_plan {
     return result;
   }
 
-  /// Position in memory of the element with a row-major index.
-  [[nodiscard]] std::int64_t offset_of(std::size_t operand, std::int64_t index) const {
-    if (is_part(operand)) return logical(operand).place(index);
-    const dims& extents = logical(operand).extents;
-    std::int64_t offset = 0;
-    for (std::size_t axis = extents.size(); axis-- > 0;) {
-      offset += index % extents[axis] * strides_of(operand)[axis];
-      index /= extents[axis];
-    }
-    return offset;
-  }
-
-  /// Whether the operand is a part of a tensor, which lies in row-major order.
-  [[nodiscard]] bool is_part(std::size_t operand) const {
-    return !logical(operand).kept_in.empty();
-  }
-  /// Room for all that lies in the operand's memory.
-  template <class T>
-  [[nodiscard]] std::vector<T> stored_elements(std::size_t operand) const {
-    return std::vector<T>(static_cast<std::size_t>(elements(logical(operand).tensor())));
-  }
-
-  void add(op::operand logical, const std::string& order, dims operand_strides) {
-    std::string text = op::canonical_order(logical.extents, order);
-    const auto bytes =
-        static_cast<std::size_t>(elements(logical.tensor())) * traits(logical.type).bytes;
-    operands_.push_back({std::move(logical), std::move(text), bytes});
-    strides_.push_back(std::move(operand_strides));
-  }
-
-  /// Calls `visit(row-major index, offset in memory)` for each element; both count elements.
-  template <class Visit>
-  void for_each_element(std::size_t operand, const Visit& visit) const {
-    const dims& extents = logical(operand).extents;
-    const dims& operand_strides = strides_of(operand);
-    dims index(extents.size(), 0);
-    const auto count = static_cast<std::size_t>(elements(extents));
-    const bool part = is_part(operand);
-    std::int64_t offset = 0;
-    for (std::size_t i = 0; i < count; ++i) {
-      const std::int64_t place =
-          part ? logical(operand).place(static_cast<std::int64_t>(i)) : offset;
-      visit(i, static_cast<std::size_t>(place));
-      for (std::size_t axis = extents.size(); axis-- > 0;) {
-        offset += operand_strides[axis];
-        if (++index[axis] < extents[axis]) break;
-        offset -= index[axis] * operand_strides[axis];
-        index[axis] = 0;
-      }
-    }
-  }
-
   /// Copies between host and device memory after all enqueued work, and waits.
   void copy(void* to, const void* from, std::size_t bytes) const {
-    check(cudaMemcpyAsync(to, from, bytes, cudaMemcpyDefault, stream_), "cudaMemcpyAsync");
-    check(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+    device_->copy(to, from, bytes);
+    device_->synchronize();
   }
 
-  cudaStream_t stream_;
-  cuda::kernels* kernels_;
-  std::vector<plan_operand> operands_;
-  std::vector<dims> strides_;
+  const runtime* device_;
 };
 
-}  // namespace layerbench::cuda
+}  // namespace layerbench::gpu

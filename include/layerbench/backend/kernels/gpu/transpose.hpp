@@ -9,28 +9,27 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/kernels/gpu/call_plan.hpp>
 #include <layerbench/op/transpose.hpp>
 
-namespace layerbench {
-
-namespace cudnn {
+namespace layerbench::gpu {
 
 /// A copy of all elements to other places, by a layerbench kernel. It moves up to 16 bytes at once:
 /// several elements that follow each other in both tensors, or tiles of several rows and columns.
-class copy_plan : public direct_plan {
+class copy_plan : public call_plan {
  public:
   void run(const binding& bound) const {
-    kernel_.launch(stream(), grid_, bound[0], bound[1], size_, loops_, width_);
+    kernel_.launch(grid_, bound[0], bound[1], size_, loops_, width_);
   }
 
  protected:
   /// `layouts`: the request, or the orders of both operands.
   template <class Layouts>
-  copy_plan(backend& device, std::vector<op::operand> logical, const Layouts& layouts, dtype type)
-      : direct_plan(device, std::move(logical), layouts, "nvrtc_transpose"),
-        lanes_(static_cast<int>(cuda::lanes_of(type))),
-        kernel_(device.kernels().find(type, "transpose")) {}
+  copy_plan(const runtime& device, std::vector<op::operand> logical, const Layouts& layouts,
+            dtype type)
+      : call_plan(device, std::move(logical), layouts, "layerbench:transpose"),
+        lanes_(static_cast<int>(lanes_of(type))),
+        kernel_(device.find(type, "transpose")) {}
 
   /// Sets the loops, which are in the order of the destination, slowest first.
   void set_loops(std::vector<op::transpose::loop> loops) {
@@ -42,7 +41,7 @@ class copy_plan : public direct_plan {
     for (const op::transpose::loop& loop : loops) size_ *= loop.extent;
     width_ = fits(lanes_) ? lanes_ : fits(lanes_ / 2) ? lanes_ / 2 : 1;
     const bool in_tiles = loops_.back().src_step != 1;
-    grid_ = cuda::grid_for(size_ / (in_tiles ? width_ * width_ : width_));
+    grid_ = grid_for(size_ / (in_tiles ? width_ * width_ : width_));
   }
 
  private:
@@ -57,26 +56,22 @@ class copy_plan : public direct_plan {
   }
 
   int lanes_;
-  cuda::kernel kernel_;
+  kernel kernel_;
   std::int64_t size_ = 1;
   int width_ = 1;
-  cuda::grid grid_{};
+  grid grid_{};
   std::array<op::transpose::loop, 6> loops_{
       {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}, {1, 0, 0}}};
 };
 
-}  // namespace cudnn
-
 template <>
-class plan<cudnn::backend, op::transpose> : public cudnn::copy_plan {
+class own_plan<op::transpose> : public copy_plan {
  public:
-  plan(cudnn::backend& device, const op::transpose& o, const plan_request& request)
+  own_plan(const runtime& device, const op::transpose& o, const plan_request& request)
       : copy_plan(device, o.operands(request.pass, request.type), request, request.type) {
     const op::transpose moved = request.pass == op::pass::bwd ? o.inverse() : o;
     set_loops(moved.loops(strides_of(0), strides_of(1)));
   }
 };
 
-static_assert(implements<cudnn::backend, op::transpose>);
-
-}  // namespace layerbench
+}  // namespace layerbench::gpu

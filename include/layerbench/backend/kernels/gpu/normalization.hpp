@@ -6,35 +6,35 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/cudnn/backend.hpp>
-#include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/kernels/gpu/call_plan.hpp>
 #include <layerbench/op/test_data.hpp>
 
-namespace layerbench::cudnn {
+namespace layerbench::gpu {
 
 /// Learned parameters of a normalization, and their gradients.
 enum class parameter { scale, bias, diff_scale, diff_bias };
 
-/// Device memory for parameters that an op lacks but cuDNN requires: a scale of 1, a bias
-/// of 0, and gradients that are discarded.
+/// Device memory for parameters that an op lacks but a library requires: a scale of 1, a bias of 0,
+/// and gradients that are discarded.
 class unlearned_parameters {
  public:
-  unlearned_parameters(backend& device, std::int64_t channels)
+  unlearned_parameters(const runtime& device, std::int64_t channels)
       : bytes_((static_cast<std::size_t>(channels) * sizeof(float) + alignment - 1) / alignment *
                alignment),
-        memory_(backend::allocate(count * bytes_)) {
+        memory_(device.device_memory(count * bytes_)) {
     std::vector<float> values(count * bytes_ / sizeof(float), 0.0F);
     std::fill_n(values.begin(), channels, 1.0F);
-    device.copy(memory_.data(), values.data(), count * bytes_);
+    device.copy(memory_.get(), values.data(), count * bytes_);
     device.synchronize();
   }
   [[nodiscard]] address at(parameter which) const {
-    return static_cast<std::byte*>(memory_.data()) + static_cast<std::size_t>(which) * bytes_;
+    return static_cast<std::byte*>(memory_.get()) + static_cast<std::size_t>(which) * bytes_;
   }
 
  private:
@@ -42,10 +42,10 @@ class unlearned_parameters {
   static constexpr std::size_t alignment = 16;  ///< of tensors in operation graphs
 
   std::size_t bytes_;  ///< of each parameter
-  cuda::buffer memory_;
+  std::shared_ptr<void> memory_;
 };
 
-/// Base class of plans of normalizations. In training cuDNN saves the inverse standard deviation
+/// Base class of plans of normalizations. In training libraries save the inverse standard deviation
 /// (variance + epsilon)^(-1/2) where the op has the variance: the functions that read and write
 /// operands convert between them.
 template <class Base>
@@ -120,4 +120,4 @@ class normalization_plan : public Base {
   std::optional<std::size_t> inverse_deviation_;  ///< operand that is the variance in the op
 };
 
-}  // namespace layerbench::cudnn
+}  // namespace layerbench::gpu

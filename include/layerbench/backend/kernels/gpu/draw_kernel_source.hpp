@@ -4,7 +4,7 @@
 
 #include <string_view>
 
-namespace layerbench::cuda {
+namespace layerbench::gpu {
 
 /// Kernels for verification, appended to kernel_source: they write test data and check results,
 /// without a copy on the host. The stored type is an argument, so they do not use `number`.
@@ -167,4 +167,4 @@ extern "C" __global__ void find_difference(const unsigned char* a, const unsigne
 }
 )cuda";
 
-}  // namespace layerbench::cuda
+}  // namespace layerbench::gpu
