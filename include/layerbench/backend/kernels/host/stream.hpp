@@ -7,23 +7,24 @@
 #include <cstdint>
 #include <cstring>
 #include <numeric>
+#include <string>
 
 #include <omp.h>
 
-#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/backend/kernels/host/call_plan.hpp>
 #include <layerbench/op/stream.hpp>
 
-namespace layerbench {
+namespace layerbench::host {
 
-/// Memory streams by layerbench loops. Loads and stores go through the caches, as those of oneDNN's
-/// primitives do. Each thread processes the same slice in every call.
+/// Memory streams by layerbench loops. Loads and stores go through the caches, as those of
+/// libraries do. Each thread processes the same slice in every call.
 template <>
-class plan<onednn::backend, op::stream> : public onednn::primitive_plan {
+class own_plan<op::stream> : public call_plan {
  public:
-  plan(const onednn::backend& device, const op::stream& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)), kind_(o.kind) {
-    set_loop();
-  }
+  own_plan(const op::stream& o, const plan_request& request)
+      : call_plan(o.operands(request.pass, request.type), request, algorithm_of(o.kind)),
+        kind_(o.kind),
+        size_(std::max(logical(0).extents[0], logical(1).extents[0])) {}
 
   void run(const binding& bound) const {
     const float* from = at<float>(bound, 0);
@@ -31,7 +32,7 @@ class plan<onednn::backend, op::stream> : public onednn::primitive_plan {
     float sum = 0;
 #pragma omp parallel reduction(+ : sum)
     {
-      const auto [first, count] = slice_of_thread(std::max(extents(0)[0], extents(1)[0]));
+      const auto [first, count] = slice_of_thread(size_);
       switch (kind_) {
         case op::stream_kind::read: sum += read(from + first, count); break;
         case op::stream_kind::write: write(*from, to + first, count); break;
@@ -42,6 +43,15 @@ class plan<onednn::backend, op::stream> : public onednn::primitive_plan {
   }
 
  private:
+  static std::string algorithm_of(op::stream_kind kind) {
+    switch (kind) {
+      case op::stream_kind::read: return "layerbench:stream_read";
+      case op::stream_kind::write: return "layerbench:stream_write";
+      case op::stream_kind::copy: break;
+    }
+    return "layerbench:copy";
+  }
+
   struct range {
     std::size_t first;
     std::size_t count;
@@ -121,8 +131,7 @@ class plan<onednn::backend, op::stream> : public onednn::primitive_plan {
   }
 
   op::stream_kind kind_;
+  std::int64_t size_;  ///< numbers that are read or written
 };
 
-static_assert(implements<onednn::backend, op::stream>);
-
-}  // namespace layerbench
+}  // namespace layerbench::host

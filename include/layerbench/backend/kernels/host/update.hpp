@@ -5,24 +5,23 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <type_traits>
 
-#include <layerbench/backend/number_types.hpp>
-#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/backend/kernels/host/call_plan.hpp>
 #include <layerbench/op/update.hpp>
 
-namespace layerbench {
+namespace layerbench::host {
 
-/// Weight updates by layerbench loops, because oneDNN has none.
+/// Weight updates by layerbench loops, because libraries have none.
 template <>
-class plan<onednn::backend, op::update> : public onednn::primitive_plan {
+class own_plan<op::update> : public call_plan {
  public:
-  plan(const onednn::backend& device, const op::update& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)),
+  own_plan(const op::update& o, const plan_request& request)
+      : call_plan(o.operands(request.pass, request.type), request, algorithm_of(o.rule)),
         o_(o),
         type_(o.wide ? dtype::f32 : request.type) {
     require_number(type_);
-    set_loop();
   }
 
   void run(const binding& bound) const {
@@ -39,6 +38,17 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
   }
 
  private:
+  static std::string algorithm_of(op::update_rule rule) {
+    switch (rule) {
+      case op::update_rule::zero: return "layerbench:update_zero";
+      case op::update_rule::accumulate: return "layerbench:update_accumulate";
+      case op::update_rule::momentum: return "layerbench:update_momentum";
+      case op::update_rule::adam: return "layerbench:update_adam";
+      case op::update_rule::sgd: break;
+    }
+    return "layerbench:update_sgd";
+  }
+
   // All threads of a team call these for tensor `i` and share its elements.
 
   template <class T>
@@ -123,6 +133,4 @@ class plan<onednn::backend, op::update> : public onednn::primitive_plan {
   dtype type_;
 };
 
-static_assert(implements<onednn::backend, op::update>);
-
-}  // namespace layerbench
+}  // namespace layerbench::host

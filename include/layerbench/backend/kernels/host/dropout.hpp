@@ -4,28 +4,24 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
-#include <layerbench/backend/number_types.hpp>
-#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/backend/kernels/host/call_plan.hpp>
 #include <layerbench/op/dropout.hpp>
 
-namespace layerbench {
+namespace layerbench::host {
 
-/// Dropout by layerbench loops, because oneDNN has no primitive for it. Which elements are kept
-/// depends on their row-major index, in channels-last images too.
+/// Dropout by layerbench loops, because libraries draw other random bits or have none. Which
+/// elements are kept depends on their row-major index, in channels-last images too.
 template <>
-class plan<onednn::backend, op::dropout> : public onednn::primitive_plan {
+class own_plan<op::dropout> : public call_plan {
  public:
-  plan(const onednn::backend& device, const op::dropout& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
+  own_plan(const op::dropout& o, const plan_request& request)
+      : call_plan(
+            o.operands(request.pass, request.type), request,
+            request.pass == op::pass::bwd ? "layerbench:dropout_gradient" : "layerbench:dropout"),
+        o_(o),
+        request_(request) {
     require_number(request.type);
-    std::vector<dnnl::memory::desc> stored;
-    for (std::size_t i = 0; i < operands().size(); ++i) {
-      stored.push_back(onednn::plain_or_nhwc_activations(
-          device, extents(i), operands()[i].logical.type, request.order));
-    }
-    set_loop(stored);
     if (o.dims.size() != 4 || request.order == layout::nchw) return;
     channels_ = o.dims[1];
     pixels_ = o.dims[2] * o.dims[3];
@@ -91,6 +87,4 @@ class plan<onednn::backend, op::dropout> : public onednn::primitive_plan {
   std::int64_t pixels_ = 1;
 };
 
-static_assert(implements<onednn::backend, op::dropout>);
-
-}  // namespace layerbench
+}  // namespace layerbench::host

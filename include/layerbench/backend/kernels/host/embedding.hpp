@@ -5,23 +5,24 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
 
-#include <layerbench/backend/number_types.hpp>
-#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/backend/kernels/host/call_plan.hpp>
 #include <layerbench/op/embedding.hpp>
 
-namespace layerbench {
+namespace layerbench::host {
 
-/// Loops of layerbench: the library has no gather. Gradients of a row are summed in f32 and
+/// Loops of layerbench: libraries have no gather. Gradients of a row are summed in f32 and
 /// rounded once. Each thread has some of the columns, so that no two write to the same element.
 template <>
-class plan<onednn::backend, op::embedding> : public onednn::primitive_plan {
+class own_plan<op::embedding> : public call_plan {
  public:
-  plan(const onednn::backend& device, const op::embedding& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), request_(request) {
+  own_plan(const op::embedding& o, const plan_request& request)
+      : call_plan(o.operands(request.pass, request.type), request,
+                  request.pass == op::pass::fwd ? "layerbench:embedding"
+                                                : "layerbench:embedding_gradient"),
+        o_(o),
+        request_(request) {
     require_number(request.type);
-    set_loop();
     sums_in_workspace_ = request.pass == op::pass::bwd_weights && request.type != dtype::f32;
   }
 
@@ -30,20 +31,14 @@ class plan<onednn::backend, op::embedding> : public onednn::primitive_plan {
     return static_cast<std::size_t>(sums) * sizeof(float);
   }
 
-  struct binding : primitive_plan::binding {
-    float* sums;
-  };
-  [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
-    return {primitive_plan::bind(places, workspace), static_cast<float*>(workspace)};
-  }
-
   void run(const binding& bound) const {
     with_number(request_.type, [&]<class T>(T /*tag*/) {
       if (request_.pass == op::pass::fwd) {
         gather<T>(bound);
       } else if (sums_in_workspace_) {
-        scatter(bound, bound.sums, at<T>(bound, 1));
-        round(bound.sums, at<T>(bound, 2));
+        auto* sums = static_cast<float*>(bound.workspace);
+        scatter(bound, sums, at<T>(bound, 1));
+        round(sums, at<T>(bound, 2));
       } else {
         scatter(bound, at<float>(bound, 2), at<T>(bound, 1));
       }
@@ -90,6 +85,4 @@ class plan<onednn::backend, op::embedding> : public onednn::primitive_plan {
   bool sums_in_workspace_ = false;
 };
 
-static_assert(implements<onednn::backend, op::embedding>);
-
-}  // namespace layerbench
+}  // namespace layerbench::host

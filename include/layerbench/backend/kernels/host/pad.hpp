@@ -9,38 +9,30 @@
 #include <numeric>
 #include <vector>
 
-#include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/backend/kernels/host/call_plan.hpp>
 #include <layerbench/op/pad.hpp>
 
-namespace layerbench::onednn {
+namespace layerbench::host {
 
-/// Base class of plans by a loop of layerbench that copies between a tensor and one with zeros
-/// around it. The library has a reorder into a part of a tensor, but nothing that writes the zeros.
-class padding_plan : public primitive_plan {
+/// Copies between a tensor and one with zeros around it. Libraries have copies into a part of a
+/// tensor, but nothing that also writes the zeros.
+class padding {
  public:
-  void run(const binding& bound) const {
-    if (removes_) {
-      slice(at<char>(bound, 0), at<char>(bound, 1));
-    } else {
-      pad(at<char>(bound, 0), at<char>(bound, 1));
-    }
+  static constexpr const char* algorithm = "layerbench:pad";
+
+  /// `removes`: the source is the padded tensor. Strides are in elements.
+  padding(const op::pad& o, bool removes, dtype type, const dims& strides,
+          const dims& padded_strides)
+      : removes_(removes) {
+    find_runs(o, static_cast<std::int64_t>(traits(type).bytes), strides, padded_strides);
   }
 
- protected:
-  using primitive_plan::primitive_plan;
-
-  /// `removes`: operand 0 is the padded tensor, else operand 1.
-  void set_padding(const backend& device, const op::pad& o, bool removes,
-                   const plan_request& request) {
-    removes_ = removes;
-    const auto stored = [&](std::size_t i) {
-      return plain_or_nhwc_activations(device, extents(i), request.type, request.order);
-    };
-    checked("padding", [&] {
-      set_loop({stored(0), stored(1)});
-      const auto element = static_cast<std::int64_t>(traits(request.type).bytes);
-      find_runs(o, element, stored(removes ? 1 : 0), stored(removes ? 0 : 1));
-    });
+  void run(address from, address to) const {
+    if (removes_) {
+      remove(static_cast<const char*>(from), static_cast<char*>(to));
+    } else {
+      add(static_cast<const char*>(from), static_cast<char*>(to));
+    }
   }
 
  private:
@@ -54,10 +46,8 @@ class padding_plan : public primitive_plan {
   };
 
   /// A run has all the axes that are fastest in memory, up to the first with padding.
-  void find_runs(const op::pad& o, std::int64_t element, const dnnl::memory::desc& source,
-                 const dnnl::memory::desc& padded) {
-    const dims steps = source.get_strides();
-    const dims padded_steps = padded.get_strides();
+  void find_runs(const op::pad& o, std::int64_t element, const dims& steps,
+                 const dims& padded_steps) {
     const dims padded_extents = o.padded();
     std::vector<std::size_t> order(o.dims.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -81,7 +71,7 @@ class padding_plan : public primitive_plan {
     }
   }
 
-  void pad(const char* src, char* dst) const {
+  void add(const char* src, char* dst) const {
     const std::int64_t padded_run = before_ + run_ + after_;
 #pragma omp parallel for
     for (std::int64_t i = 0; i < padded_runs_; ++i) {
@@ -104,7 +94,7 @@ class padding_plan : public primitive_plan {
     }
   }
 
-  void slice(const char* diff_dst, char* diff_src) const {
+  void remove(const char* diff_dst, char* diff_src) const {
 #pragma omp parallel for
     for (std::int64_t i = 0; i < runs_; ++i) {
       std::int64_t from = before_;
@@ -129,19 +119,19 @@ class padding_plan : public primitive_plan {
   std::int64_t after_ = 0;
 };
 
-}  // namespace layerbench::onednn
-
-namespace layerbench {
-
 template <>
-class plan<onednn::backend, op::pad> : public onednn::padding_plan {
+class own_plan<op::pad> : public call_plan {
  public:
-  plan(const onednn::backend& device, const op::pad& o, const plan_request& request)
-      : padding_plan(device, o.operands(request.pass, request.type)) {
-    set_padding(device, o, request.pass == op::pass::bwd, request);
-  }
+  own_plan(const op::pad& o, const plan_request& request)
+      : call_plan(o.operands(request.pass, request.type), request, padding::algorithm),
+        padding_(o, request.pass == op::pass::bwd, request.type,
+                 strides_of(request.pass == op::pass::bwd ? 1 : 0),
+                 strides_of(request.pass == op::pass::bwd ? 0 : 1)) {}
+
+  void run(const binding& bound) const { padding_.run(bound.operands[0], bound.operands[1]); }
+
+ private:
+  padding padding_;
 };
 
-static_assert(implements<onednn::backend, op::pad>);
-
-}  // namespace layerbench
+}  // namespace layerbench::host
