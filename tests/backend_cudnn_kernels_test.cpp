@@ -14,27 +14,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/cudnn/activation.hpp>
-#include <layerbench/backend/cudnn/add.hpp>
-#include <layerbench/backend/cudnn/append.hpp>
-#include <layerbench/backend/cudnn/batchnorm.hpp>
-#include <layerbench/backend/cudnn/bias_gradient.hpp>
-#include <layerbench/backend/cudnn/concat.hpp>
-#include <layerbench/backend/cudnn/conv.hpp>
-#include <layerbench/backend/cudnn/cross_entropy.hpp>
-#include <layerbench/backend/cudnn/deconv.hpp>
-#include <layerbench/backend/cudnn/dropout.hpp>
-#include <layerbench/backend/cudnn/embedding.hpp>
-#include <layerbench/backend/cudnn/layernorm.hpp>
-#include <layerbench/backend/cudnn/multiply.hpp>
-#include <layerbench/backend/cudnn/pad.hpp>
-#include <layerbench/backend/cudnn/pool.hpp>
-#include <layerbench/backend/cudnn/reorder.hpp>
-#include <layerbench/backend/cudnn/rotary.hpp>
-#include <layerbench/backend/cudnn/slice.hpp>
-#include <layerbench/backend/cudnn/stream.hpp>
-#include <layerbench/backend/cudnn/transpose.hpp>
-#include <layerbench/backend/cudnn/update.hpp>
+#include <layerbench/backend/cublas/plans.hpp>
+#include <layerbench/backend/cudnn/plans.hpp>
 #include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/session/verify.hpp>
 
@@ -206,11 +187,11 @@ TEST(Kernels, OfStreamsAgreeWithTheReference) {
   });
   cublas::backend device(1);
   using stream = run::plan_of<cublas::backend, op::stream>;
-  for (const auto& [bytes, text] :
-       {std::pair{512, "nvrtc_stream_read"}, std::pair{520, "cudaMemsetAsync+nvrtc_stream_read"}}) {
+  for (const auto& [bytes, text] : {std::pair{512, "layerbench:stream_read"},
+                                    std::pair{520, "cudaMemsetAsync+layerbench:stream_read"}}) {
     EXPECT_EQ(stream(device, {op::stream_kind::read, bytes}, {}).algorithm(), text);
   }
-  EXPECT_EQ(stream(device, {op::stream_kind::copy, 8}, {}).algorithm(), "nvrtc_copy");
+  EXPECT_EQ(stream(device, {op::stream_kind::copy, 8}, {}).algorithm(), "layerbench:copy");
 }
 
 TEST(Kernels, OfLargeTensorsGoRoundAndRound) {
@@ -298,13 +279,13 @@ TEST(Kernels, SumTheGradientOfABiasInParallel) {
   const dims images{8, 64, 56, 56};
   const auto sum = [&](dtype type, std::size_t most_bytes) {
     cudnn::backend device(1);
-    const cudnn::bias_gradient gradient(device, images, type, true, most_bytes);
+    const gpu::bias_gradient gradient(device, images, type, true, most_bytes);
     std::vector<float> from(static_cast<std::size_t>(elements(images)), 1.0F);
     std::vector<float> to(64);
     std::vector<std::byte> workspace(gradient.workspace_bytes());
     EXPECT_LE(workspace.size(), most_bytes);
     host_grids.clear();
-    gradient.run(nullptr, from.data(), to.data(), workspace.data());
+    gradient.run(from.data(), to.data(), workspace.data());
     if (type == f32) {
       EXPECT_THAT(to, ::testing::Each(8 * 56 * 56));
     }
@@ -480,9 +461,7 @@ TEST(Kernels, OfBiasesTakeOperandsAnywhere) {
         expected[i] =
             T(static_cast<float>(dst[i]) + static_cast<float>(bias[i / pixels % channels]));
       }
-      device.kernels()
-          .find(type, "add_bias")
-          .launch(device.stream(), {dim3(1), 4}, &dst[0], &bias[0], size, channels, pixels);
+      device.find(type, "add_bias").launch({1, 4}, &dst[0], &bias[0], size, channels, pixels);
       EXPECT_EQ(dst.all(), expected.all());
     });
   }
@@ -504,7 +483,7 @@ TEST(Kernels, OfPostOpsTakeOperandsAnywhereAndApplyThemInOrder) {
       const op::operand result{"dst", {size}, op::role::destination, type};
       for (const bool overwrites : {false, true}) {
         const op::post_ops post{clipped, overwrites ? sum : add, leaky, add};
-        const cuda::post_kernel kernel(device, post, result);
+        const gpu::post_kernel kernel(device, post, result);
         EXPECT_EQ(kernel.scratch_bytes() > 0, overwrites) << "the sum reads dst";
         placed_numbers<T> expected = dst;
         placed_numbers<T>& first = overwrites ? dst : addend;
@@ -514,7 +493,7 @@ TEST(Kernels, OfPostOpsTakeOperandsAnywhereAndApplyThemInOrder) {
           expected[i] = T((x < 0 ? 0.01F * x : x) + static_cast<float>(addend[i]));
         }
         const std::vector<address> operands{overwrites ? &dst[0] : &addend[0], &addend[0], &dst[0]};
-        kernel.run(device.stream(), &src[0], operands);
+        kernel.run(&src[0], operands);
         EXPECT_EQ(dst.all(), expected.all()) << size << ' ' << overwrites;
       }
     });
@@ -564,13 +543,13 @@ TEST(Kernels, AreNamedInAlgorithms) {
   cudnn::backend device(1);
   using enum op::update_rule;
   for (const auto& [rule, text] :
-       {std::pair{momentum, "nvrtc_update_momentum"}, std::pair{zero, "cudaMemsetAsync"}}) {
+       {std::pair{momentum, "layerbench:update_momentum"}, std::pair{zero, "cudaMemsetAsync"}}) {
     const op::update o{.rule = rule, .sizes = {1}};
     EXPECT_EQ((run::plan_of<cudnn::backend, op::update>(device, o, {}).algorithm()), text);
   }
   const op::pool o{.h = 2, .r = 2};
   EXPECT_EQ((run::plan_of<cudnn::backend, op::pool>(device, o, {bwd}).algorithm()),
-            "nvrtc_pool_max_gradient");
+            "layerbench:pool_max_gradient");
 }
 
 TEST(Kernels, AreUnsupportedInOtherTypesAndOrders) {

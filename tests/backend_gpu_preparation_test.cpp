@@ -67,7 +67,7 @@ namespace {
 using enum op::pass;
 
 /// Operands in these orders, and nothing that computes.
-struct memory_plan : cuda::tensor_plan {
+struct memory_plan : gpu::tensor_plan {
   memory_plan(const cudnn::backend& device, op::operand operand, const std::string& order)
       : tensor_plan(device, {std::move(operand)}, std::vector{order}) {}
   [[nodiscard]] std::string algorithm() const override { return "none"; }
@@ -330,7 +330,7 @@ TEST_F(Preparation, AllowsForARoundingBeforeEachKernel) {
                      .bias = true,
                      .post = {op::post_op::add}};
   const auto plan = device.plan(op::any(o), {.type = dtype::bf16});
-  EXPECT_TRUE(plan->algorithm().ends_with("_and_kernel"));
+  EXPECT_TRUE(plan->algorithm().ends_with("+layerbench:post_ops"));
   for (std::uint64_t seed = 1; seed <= 20; ++seed) {
     EXPECT_NO_THROW(run::verify(device, *plan, reference::exact_value_of(o, fwd), seed, true));
   }

@@ -8,7 +8,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/backend/cuda/kernels.hpp>
+#include <layerbench/backend/cuda/nvrtc.hpp>
+#include <layerbench/backend/kernels/gpu/runtime.hpp>
 
 /// What the compiler that GPUs' kernels are made with says of them; it needs no GPU.
 namespace layerbench {
@@ -20,7 +21,7 @@ using ::testing::HasSubstr;
 
 /// All kernels, and those that plans ask for among them.
 std::vector<std::string> kernel_names() {
-  const std::string all = cuda::program_of("");
+  const std::string all = gpu::program_of("", "");
   const std::regex name("extern \"C\" __global__ void (\\w+)\\(");
   std::vector<std::string> found;
   for (std::sregex_iterator sregex_iterator(all.begin(), all.end(), name), end;
@@ -32,7 +33,7 @@ std::vector<std::string> kernel_names() {
 
 class Nvrtc : public ::testing::TestWithParam<dtype> {
  protected:
-  const std::string program_ = cuda::program_of(cuda::number_source(GetParam()));
+  const std::string program_ = gpu::program_of(cuda::prelude, gpu::number_source(GetParam()));
 };
 
 TEST_P(Nvrtc, CompilesAllKernelsForEachKindOfGpu) {

@@ -313,7 +313,7 @@ TEST_F(Gpu, RunsFusedModelsWhole) {
     for (const result::measurement& row : fused.rows) {
       EXPECT_EQ(row.error, "") << row.name.text();
       const std::string first = row.name.layer.substr(0, row.name.layer.find('+'));
-      has_kernel[first] = row.label.algorithm.ends_with("_and_kernel");
+      has_kernel[first] = row.label.algorithm.ends_with("+layerbench:post_ops");
     }
     EXPECT_TRUE(has_kernel.at("depthwise")) << plans;
     EXPECT_TRUE(has_kernel.at("head")) << plans;

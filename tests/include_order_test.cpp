@@ -81,7 +81,7 @@ const std::vector<permission> other_headers{
       "result/plan_candidates-inl.hpp", "result/read_results-inl.hpp", "cli/reporter.hpp",
       "cli/reporter-inl.hpp"}},
     {"CLI/", {"cli/", "help/", "tools/"}},
-    {"omp.h", {"backend/onednn/"}},
+    {"omp.h", {"backend/onednn/", "backend/kernels/host/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},
     {"cuda_runtime_api.h", {"backend/cuda/", "backend/nccl/", "backend/nccl_mpi/"}},
     {"google/protobuf/", {"tools/onnx/read.cpp"}},
@@ -189,6 +189,9 @@ bool may_include(const std::string& file, const std::string& header) {
                                       "backend/nccl_mpi"};
   return directory(header) == directory(file) || directory(header) == "backend" ||
          (directory(header) == "backend/cuda" && on_cuda.contains(directory(file))) ||
+         (directory(header) == "backend/kernels/gpu" &&
+          (directory(file) == "backend/cuda" || on_cuda.contains(directory(file)))) ||
+         (directory(header) == "backend/kernels/host" && directory(file) == "backend/onednn") ||
          (directory(header) == "backend/cublas" && directory(file) == "backend/cudnn") ||
          ((directory(header) == "backend/nccl" || directory(header) == "backend/mpi") &&
           directory(file) == "backend/nccl_mpi");
@@ -410,6 +413,9 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"backend/a/a.hpp", "#include <layerbench/backend/a/b.hpp>"},
       {"backend/cudnn/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
       {"backend/cudnn/a.hpp", "#include <cudnn_backend.h>"},
+      {"backend/cudnn/a.hpp", "#include <layerbench/backend/kernels/gpu/a.hpp>"},
+      {"backend/cuda/a.hpp", "#include <layerbench/backend/kernels/gpu/a.hpp>"},
+      {"backend/onednn/a.hpp", "#include <layerbench/backend/kernels/host/a.hpp>"},
       {"backend/onednn/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
       {"tools/onnx/read.cpp", "#include <google/protobuf/io/coded_stream.h>"},
       {"src/a.cpp", "#include <layerbench/cli/main.hpp>"},
@@ -468,6 +474,11 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"backend/a/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
       {"backend/cuda/a.hpp", "#include <layerbench/backend/cudnn/a.hpp>"},
       {"backend/cuda/a.hpp", "#include <cudnn.h>"},
+      {"backend/kernels/gpu/a.hpp", "#include <cuda_runtime_api.h>"},
+      {"backend/kernels/gpu/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
+      {"backend/kernels/host/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
+      {"backend/kernels/host/a.hpp", "#include <layerbench/backend/onednn/a.hpp>"},
+      {"backend/onednn/a.hpp", "#include <layerbench/backend/kernels/gpu/a.hpp>"},
       {"backend/host.hpp", "#include <layerbench/backend/a/a.hpp>"},
       {"result/a.hpp", "#include <benchmark/benchmark.h>"},
       {"model/a.hpp", "#include <nlohmann/json.hpp>"},

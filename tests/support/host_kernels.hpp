@@ -12,7 +12,7 @@
 #include <cuda_runtime_api.h>
 #include <nvrtc.h>
 
-#include <layerbench/backend/cuda/kernel_source.hpp>
+#include <layerbench/backend/kernels/gpu/kernel_source.hpp>
 
 #include "host_cuda.hpp"
 #include "host_launch.hpp"
@@ -93,11 +93,11 @@ cudaError_t cudaLibraryLoadData(cudaLibrary_t* created, const void* code,
                                 cudaJitOption* /*options*/, void** /*values*/, unsigned /*count*/,
                                 cudaLibraryOption* /*library_options*/, void** /*library_values*/,
                                 unsigned /*library_count*/) {
-  namespace cuda = layerbench::cuda;
   const std::string_view source(static_cast<const char*>(code));
-  const host_kernels& all = source.starts_with(cuda::f32_source)    ? host_f32::all()
-                            : source.starts_with(cuda::bf16_source) ? host_bf16::all()
-                                                                    : host_f16::all();
+  const auto has = [&](std::string_view part) { return source.find(part) != source.npos; };
+  const host_kernels& all = has(layerbench::gpu::f32_source)    ? host_f32::all()
+                            : has(layerbench::gpu::bf16_source) ? host_bf16::all()
+                                                                : host_f16::all();
   *created = reinterpret_cast<cudaLibrary_t>(const_cast<host_kernels*>(&all));
   return cudaSuccess;
 }

@@ -26,6 +26,13 @@ inline dim3 blockDim;
 inline dim3 gridDim;
 inline float __uint_as_float(unsigned bits) { return std::bit_cast<float>(bits); }
 inline unsigned __float_as_uint(float value) { return std::bit_cast<unsigned>(value); }
+/// What a run time has in front of the kernels.
+inline float f16_widened(unsigned short bits) {
+  return static_cast<float>(std::bit_cast<_Float16>(bits));
+}
+inline unsigned short f16_narrowed(float value) {
+  return std::bit_cast<unsigned short>(static_cast<_Float16>(value));
+}
 inline float rsqrtf(float value) { return 1 / std::sqrt(value); }
 inline long long __double_as_longlong(double value) { return std::bit_cast<long long>(value); }
 inline double __longlong_as_double(long long bits) { return std::bit_cast<double>(bits); }

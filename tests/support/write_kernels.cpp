@@ -5,27 +5,16 @@
 #include <string>
 #include <utility>
 
-#include <layerbench/backend/cuda/draw_kernel_source.hpp>
-#include <layerbench/backend/cuda/image_kernel_source.hpp>
-#include <layerbench/backend/cuda/kernel_source.hpp>
-#include <layerbench/backend/cuda/tensor_kernel_source.hpp>
+#include <layerbench/backend/kernels/gpu/draw_kernel_source.hpp>
+#include <layerbench/backend/kernels/gpu/image_kernel_source.hpp>
+#include <layerbench/backend/kernels/gpu/kernel_source.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_kernel_source.hpp>
 
-/// Writes the kernels of backend/cuda/ as C++ for processors: a namespace for each type of numbers,
-/// in which a table knows the kernels by name. See host_kernels.hpp.
-
-namespace {
-
-/// Where a GPU has instructions that no processor has.
-constexpr std::string_view host_f16_source = R"(
-struct number { _Float16 self; };
-float widen(number value) { return static_cast<float>(value.self); }
-number narrow(float value) { return {static_cast<_Float16>(value)}; }
-)";
-
-}  // namespace
+/// Writes the kernels of backend/kernels/gpu/ as C++ for processors: a namespace for each type of
+/// numbers, in which a table knows the kernels by name. See host_kernels.hpp.
 
 int main() {
-  using namespace layerbench::cuda;
+  using namespace layerbench::gpu;
   const std::regex name("extern \"C\" __global__ void (\\w+)\\(");
   const std::string kernels = std::string(kernel_source) + std::string(image_kernel_source) +
                               std::string(tensor_kernel_source) + std::string(draw_kernel_source);
@@ -37,7 +26,7 @@ int main() {
   }
   std::cout << "#include \"host_launch.hpp\"\n";
   for (const auto& [type, numbers] : {std::pair{"f32", f32_source}, std::pair{"bf16", bf16_source},
-                                      std::pair{"f16", host_f16_source}}) {
+                                      std::pair{"f16", f16_source}}) {
     std::cout << "namespace host_" << type << " {\n"
               << numbers << std::regex_replace(kernels, name, "void $1(")
               << "\nconst host_kernels& all() {\nstatic const host_kernels table{\n"

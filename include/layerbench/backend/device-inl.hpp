@@ -12,6 +12,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/algorithm_name.hpp>
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/host_buffer.hpp>
@@ -96,6 +97,7 @@ LAYERBENCH_INLINE std::unique_ptr<any_plan> compute_device::make_plan(const op::
   activate();  // libraries choose algorithms by the thread count
   request.type = op.own_type().value_or(request.type);
   request.recorded = plans_record() && timing() == timing_mode::graph;
+  request.algorithm = current_algorithm(request.algorithm);
   std::unique_ptr<any_plan> result;
   if (entry_.has_plan(op)) {
     if (!op.has(request.pass)) {
@@ -105,7 +107,7 @@ LAYERBENCH_INLINE std::unique_ptr<any_plan> compute_device::make_plan(const op::
   }
   if (!result) throw unsupported(fmt::format("{} has no {}", entry_.name, op.name()));
   const std::string algorithm = result->algorithm();
-  if (!request.algorithm.empty() && algorithm != request.algorithm) {
+  if (!request.algorithm.empty() && library_part(algorithm) != library_part(request.algorithm)) {
     throw unsupported(fmt::format("{} has {} for it, not {}, which was chosen", entry_.name,
                                   algorithm, request.algorithm));
   }

@@ -14,9 +14,10 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/algorithm_name.hpp>
 #include <layerbench/backend/cublas/matmul.hpp>
-#include <layerbench/backend/cuda/post_kernel.hpp>
-#include <layerbench/backend/cuda/tensor_plan.hpp>
+#include <layerbench/backend/kernels/gpu/post_kernel.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/gemm.hpp>
 
 namespace layerbench {
@@ -25,15 +26,16 @@ namespace layerbench {
 /// one. cuBLASLt is column-major and the op row-major, which is the transposed matrix: the plan
 /// computes dst^T = weights^T * src^T. The bias, or its gradient, is part of the same call, and so
 /// is relu where it is the only post-op. A layerbench kernel applies others; then names of
-/// algorithms end in cuda::post_kernel_suffix.
+/// algorithms end in gpu::post_kernel_suffix.
 template <>
-class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
+class plan<cublas::backend, op::gemm> : public gpu::tensor_plan {
  public:
   static constexpr bool has_post_ops = true;
 
   plan(const cublas::backend& device, const op::gemm& o, const plan_request& request)
       : tensor_plan(device, o.operands(request.pass, request.type), request.order),
         library_(device.library()),
+        stream_(device.stream()),
         type_(request.type),
         workspace_limit_(std::min(max_workspace, request.workspace_limit)),
         product_(product_of(supported(o, request), request.pass)),
@@ -41,7 +43,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
         a_(product_.a.stored, cublas::data_type(type_)),
         b_(product_.b.stored, cublas::data_type(type_)),
         result_(product_.result, cublas::data_type(logical(product_.output).type)) {
-    if (type_ == dtype::f8_e4m3) scale_.emplace(static_cast<float>(op::f8_scale), stream());
+    if (type_ == dtype::f8_e4m3) scale_.emplace(static_cast<float>(op::f8_scale), device);
     choose(request.algorithm);
   }
 
@@ -104,13 +106,13 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
     constexpr float zero = 0;
     const address dst = bound.addresses[product_.output];
     address output = post_.result_address(dst, bound.workspace);  // also C, unread since beta is 0
-    cuda::check(cublasLtMatmul(
-                    library_, bound.call.get(), &one, bound.addresses[product_.a.operand], a_.get(),
-                    bound.addresses[product_.b.operand], b_.get(), &zero, output, result_.get(),
-                    output, result_.get(), &algorithm_.algo,
-                    post_.library_workspace(bound.workspace), algorithm_.workspaceSize, stream()),
-                "cublasLtMatmul");
-    post_.run(stream(), output, bound.addresses);
+    cuda::check(
+        cublasLtMatmul(library_, bound.call.get(), &one, bound.addresses[product_.a.operand],
+                       a_.get(), bound.addresses[product_.b.operand], b_.get(), &zero, output,
+                       result_.get(), output, result_.get(), &algorithm_.algo,
+                       post_.library_workspace(bound.workspace), algorithm_.workspaceSize, stream_),
+        "cublasLtMatmul");
+    post_.run(output, bound.addresses);
   }
 
  private:
@@ -239,7 +241,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   [[nodiscard]] std::string name_of(const cublasLtMatmulHeuristicResult_t& proposal,
                                     bool fast_accumulation) const {
     return cublas::text(proposal.algo, fast_accumulation) +
-           std::string(post_ ? cuda::post_kernel_suffix : "");
+           std::string(post_ ? gpu::post_kernel_suffix : "");
   }
 
   /// Whether the post-ops are part of cuBLASLt's call.
@@ -250,8 +252,7 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   /// Sets the algorithm by name; empty: the first proposal. Throws unsupported.
   void choose(const std::string& algorithm) {
     fast_accumulation_ =
-        type_ == dtype::f8_e4m3 &&
-        cuda::without_suffix(algorithm, cuda::post_kernel_suffix).ends_with(cuda::fast_suffix);
+        type_ == dtype::f8_e4m3 && library_part(algorithm).ends_with(gpu::fast_suffix);
     const std::size_t count = algorithm.empty() ? 1 : max_alternatives;
     for (const auto& proposal : proposals(count, fast_accumulation_)) {
       if (!algorithm.empty() && name_of(proposal, fast_accumulation_) != algorithm) continue;
@@ -263,14 +264,15 @@ class plan<cublas::backend, op::gemm> : public cuda::tensor_plan {
   }
 
   cublasLtHandle_t library_;
+  cudaStream_t stream_;
   dtype type_;
   std::size_t workspace_limit_;
   product product_;
-  cuda::post_kernel post_;
+  gpu::post_kernel post_;
   cublas::matrix_layout a_;
   cublas::matrix_layout b_;
   cublas::matrix_layout result_;
-  std::optional<cuda::device_number> scale_;  ///< of both factors in 8 bits
+  std::optional<gpu::device_number> scale_;  ///< of both factors in 8 bits
   cublasLtMatmulHeuristicResult_t algorithm_{};
   bool fast_accumulation_ = false;  ///< CUBLASLT_MATMUL_DESC_FAST_ACCUM
 };

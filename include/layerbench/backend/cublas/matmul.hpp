@@ -12,7 +12,7 @@
 
 #include <layerbench/backend/cublas/backend.hpp>
 #include <layerbench/backend/cuda/handle.hpp>
-#include <layerbench/backend/cuda/tensor_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 /// Descriptors of cuBLASLt for matrix products.
@@ -143,7 +143,7 @@ class preference {
   add("custom", number(CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION));
   add("inner", number(CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID, narrow));
   add("cluster", number(CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID, narrow));
-  return fast_accumulation ? result + std::string(cuda::fast_suffix) : result;
+  return fast_accumulation ? result + std::string(gpu::fast_suffix) : result;
 }
 
 }  // namespace layerbench::cublas

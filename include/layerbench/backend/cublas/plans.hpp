@@ -3,4 +3,16 @@
 #pragma once
 
 #include <layerbench/backend/cublas/gemm.hpp>
-#include <layerbench/backend/cublas/stream.hpp>
+#include <layerbench/backend/kernels/gpu/stream.hpp>
+
+namespace layerbench {
+
+/// Memory streams by layerbench kernels.
+template <>
+class plan<cublas::backend, op::stream> : public gpu::own_plan<op::stream> {
+  using own_plan::own_plan;
+};
+
+static_assert(implements<cublas::backend, op::stream>);
+
+}  // namespace layerbench

@@ -23,8 +23,9 @@
 #include <layerbench/backend/cuda/device.hpp>
 #include <layerbench/backend/cuda/graph.hpp>
 #include <layerbench/backend/cuda/handle.hpp>
-#include <layerbench/backend/cuda/kernels.hpp>
 #include <layerbench/backend/cuda/nvml.hpp>
+#include <layerbench/backend/cuda/nvrtc.hpp>
+#include <layerbench/backend/kernels/gpu/runtime.hpp>
 #include <layerbench/base/description.hpp>
 
 namespace layerbench::cuda {
@@ -46,15 +47,14 @@ inline void add_library_variables(description& facts) {
 
 /// Base class of the backends on NVIDIA GPUs: the current GPU and one non-blocking stream, to which
 /// one host thread enqueues all work.
-class backend : public run::any_backend {
+class backend : public gpu::runtime {
  public:
   explicit backend(int /*threads*/)
       : device_(current_device()),
         nvml_(bus_id_of(device_)),
         peaks_(device_, nvml_.is_divided()),
         stream_(make_stream()),
-        clock_(stream_.get()),
-        kernels_(device_) {}
+        clock_(stream_.get()) {}
 
   [[nodiscard]] static run::backend_entry entry() {
     return {.probe = &unavailable_reason,
@@ -131,6 +131,10 @@ class backend : public run::any_backend {
   void synchronize() const override {
     check(cudaStreamSynchronize(stream()), "cudaStreamSynchronize");
   }
+  [[nodiscard]] std::string_view fill_call() const override { return "cudaMemsetAsync"; }
+  [[nodiscard]] int multiprocessors() const override {
+    return properties_of(device_).multiprocessors;
+  }
 
   [[nodiscard]] std::optional<std::string> lasting_error() const override {
     return lasting_error_after(stream());
@@ -140,8 +144,6 @@ class backend : public run::any_backend {
   [[nodiscard]] cudaStream_t stream() const noexcept { return stream_.get(); }
   [[nodiscard]] void* queue() const override { return stream(); }
   [[nodiscard]] run::device_clock* clock() override { return &clock_; }
-  /// Kernels for what no library call does.
-  [[nodiscard]] cuda::kernels& kernels() const noexcept { return kernels_; }
   [[nodiscard]] std::unique_ptr<run::recording> record(
       const std::function<void()>& work) const override {
     copy_by_kernel(nullptr, nullptr, 0);  // loading the kernel cannot be captured
@@ -150,11 +152,38 @@ class backend : public run::any_backend {
   [[nodiscard]] std::map<std::string, double> telemetry() const override { return nvml_.read(); }
   [[nodiscard]] peak_rates peaks(dtype type) const override { return peaks_.of(type); }
 
+ protected:
+  [[nodiscard]] std::string target() const override {
+    return std::to_string(properties_of(device_).compute_capability);
+  }
+  [[nodiscard]] std::string_view prelude() const override { return cuda::prelude; }
+  [[nodiscard]] std::string compile(const std::string& source) const override {
+    return compiled(source, properties_of(device_).compute_capability);
+  }
+  [[nodiscard]] std::shared_ptr<void> load(const std::string& code) const override {
+    cudaLibrary_t raw = nullptr;
+    check(cudaLibraryLoadData(&raw, code.data(), nullptr, nullptr, 0, nullptr, nullptr, 0),
+          "cudaLibraryLoadData");
+    return handle<cudaLibrary_t, &cudaLibraryUnload>(raw);
+  }
+  [[nodiscard]] void* function_of(void* loaded, const char* name) const override {
+    cudaKernel_t result = nullptr;
+    check(cudaLibraryGetKernel(&result, static_cast<cudaLibrary_t>(loaded), name),
+          fmt::format("cudaLibraryGetKernel of {}", name));
+    return static_cast<void*>(result);
+  }
+  void launch(void* function, const char* name, const gpu::grid& size,
+              void** arguments) const override {
+    const cudaError_t status = cudaLaunchKernel(function, dim3(size.blocks, size.rows),
+                                                dim3(size.threads), arguments, 0, stream());
+    if (status != cudaSuccess) check(status, fmt::format("cudaLaunchKernel of {}", name));
+  }
+
  private:
   void copy_by_kernel(address to, const void* from, std::size_t bytes) const {
     const auto size = static_cast<std::int64_t>(bytes);
-    if (!copy_kernel_) copy_kernel_ = kernels().find(dtype::f32, "copy");
-    copy_kernel_->launch(stream(), grid_for(size / 16 + 1), from, to, size);
+    if (!copy_kernel_) copy_kernel_ = find(dtype::f32, "copy");
+    copy_kernel_->launch(gpu::grid_for(size / 16 + 1), from, to, size);
   }
 
   int device_;
@@ -162,8 +191,7 @@ class backend : public run::any_backend {
   cuda::peaks peaks_;
   cuda::stream stream_;
   stream_clock clock_;
-  mutable cuda::kernels kernels_;              ///< compiles when a kernel is first used
-  mutable std::optional<kernel> copy_kernel_;  ///< found when it is first used
+  mutable std::optional<gpu::kernel> copy_kernel_;  ///< found when it is first used
 };
 
 }  // namespace layerbench::cuda

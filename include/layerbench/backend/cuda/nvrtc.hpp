@@ -29,6 +29,20 @@ struct layerbench::cuda::status_traits<nvrtcResult> {
 /// NVIDIA's run-time compiler (NVRTC). It needs neither a GPU nor a driver.
 namespace layerbench::cuda {
 
+/// What gpu::runtime wants in front of the kernels: the conversions of f16 are instructions.
+inline constexpr std::string_view prelude = R"cuda(
+float f16_widened(unsigned short bits) {
+  float wide;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(wide) : "h"(bits));
+  return wide;
+}
+unsigned short f16_narrowed(float value) {
+  unsigned short bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+)cuda";
+
 namespace detail {
 
 struct program_destroyer {

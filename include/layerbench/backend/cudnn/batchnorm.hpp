@@ -5,11 +5,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 
-#include <layerbench/backend/cuda/post_kernel.hpp>
 #include <layerbench/backend/cudnn/legacy_api.hpp>
-#include <layerbench/backend/cudnn/normalization.hpp>
+#include <layerbench/backend/kernels/gpu/batchnorm.hpp>
+#include <layerbench/backend/kernels/gpu/normalization.hpp>
+#include <layerbench/backend/kernels/gpu/post_kernel.hpp>
 #include <layerbench/op/batchnorm.hpp>
 
 namespace layerbench {
@@ -20,7 +21,7 @@ namespace layerbench {
 /// where numbers are huge, as cuDNN's documentation says. In training cuDNN always has a scale and
 /// a shift: one that is not learned is a constant of the plan, and its gradient is discarded.
 template <>
-class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cudnn::direct_plan> {
+class plan<cudnn::backend, op::batchnorm> : public gpu::normalization_plan<cudnn::direct_plan> {
  public:
   static constexpr bool has_post_ops = true;
 
@@ -36,7 +37,7 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
         post_(device, o.post, logical(operands().size() - 1)) {
     if (pass_ == op::pass::fwd) {
       workspace_bytes_ = post_.scratch_bytes();
-      kernel_ = device.kernels().find(request.type, "batchnorm");
+      inference_.emplace(device, o, request.type, strides_of(0)[1] == 1);
       return;
     }
     find_sizes(request);
@@ -54,8 +55,8 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
     if (pass_ == op::pass::fwd) return normalize(bound);
     if (pass_ == op::pass::bwd) return differentiate(bound);
     std::size_t next = 1;  // operand
-    const address scale = scale_ ? bound[next++] : unlearned_->at(cudnn::parameter::scale);
-    const address shift = shift_ ? bound[next++] : unlearned_->at(cudnn::parameter::bias);
+    const address scale = scale_ ? bound[next++] : unlearned_->at(gpu::parameter::scale);
+    const address shift = shift_ ? bound[next++] : unlearned_->at(gpu::parameter::bias);
     const std::size_t mean = next;
     prepare_update(mean, mean + 5, bound);
     prepare_update(mean + 1, mean + 6, bound);
@@ -69,9 +70,11 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
  private:
   static constexpr cudnnBatchNormMode_t mode = CUDNN_BATCHNORM_SPATIAL_PERSISTENT;
 
-  static std::string_view function_of(op::pass pass, bool has_post) {
+  static std::string function_of(op::pass pass, bool has_post) {
     switch (pass) {
-      case op::pass::fwd: return has_post ? "nvrtc_batchnorm+nvrtc_post_ops" : "nvrtc_batchnorm";
+      case op::pass::fwd:
+        return std::string(gpu::batchnorm::algorithm) +
+               std::string(has_post ? gpu::post_kernel_suffix : "");
       case op::pass::fwd_training: return "cudnnBatchNormalizationForwardTrainingEx";
       default: return "cudnnBatchNormalizationBackwardEx";
     }
@@ -100,35 +103,22 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
     }
   }
 
-  /// channel_values of the kernel.
-  struct channel_values {
-    address scale, shift, mean, variance;
-    float epsilon;
-  };
-
   void normalize(const binding& bound) const {
     std::size_t next = 1;  // operand
     const address scale = scale_ ? bound[next++] : nullptr;
     const address shift = shift_ ? bound[next++] : nullptr;
-    const dims& extents = logical(0).extents;
-    const std::int64_t size = elements(extents);
-    const bool channels_last = strides_of(0)[1] == 1;
     const address stored = post_.result_address(bound.operands.back(), bound.workspace);
-    kernel_->launch(
-        stream(), cuda::grid_for_vectors(size, logical(0).type), bound[0], stored, size, extents[1],
-        channels_last ? std::int64_t{1} : extents[2] * extents[3],
-        channel_values{scale, shift, bound[next], bound[next + 1], static_cast<float>(epsilon())});
-    post_.run(stream(), stored, bound.operands);
+    inference_->run(bound[0], scale, shift, bound[next], bound[next + 1], stored);
+    post_.run(stored, bound.operands);
   }
 
   void differentiate(const binding& bound) const {
     std::size_t next = 2;  // operand
-    const address scale = scale_ ? bound[next++] : unlearned_->at(cudnn::parameter::scale);
+    const address scale = scale_ ? bound[next++] : unlearned_->at(gpu::parameter::scale);
     const std::size_t mean = next;
     next += 3;
-    const address diff_scale =
-        scale_ ? bound[next++] : unlearned_->at(cudnn::parameter::diff_scale);
-    const address diff_shift = shift_ ? bound[next++] : unlearned_->at(cudnn::parameter::diff_bias);
+    const address diff_scale = scale_ ? bound[next++] : unlearned_->at(gpu::parameter::diff_scale);
+    const address diff_shift = shift_ ? bound[next++] : unlearned_->at(gpu::parameter::diff_bias);
     check(cudnnBatchNormalizationBackwardEx(
         library(), mode, CUDNN_BATCHNORM_OPS_BN, &cudnn::one, &cudnn::zero, &cudnn::one,
         &cudnn::zero, image_.get(), bound[0], nullptr, nullptr, image_.get(), bound[1], nullptr,
@@ -149,10 +139,10 @@ class plan<cudnn::backend, op::batchnorm> : public cudnn::normalization_plan<cud
   bool shift_;
   cudnn::tensor_descriptor image_;
   cudnn::tensor_descriptor channels_;
-  cuda::post_kernel post_;
-  std::optional<cuda::kernel> kernel_;  ///< of inference
+  gpu::post_kernel post_;
+  std::optional<gpu::batchnorm> inference_;
   std::size_t workspace_bytes_ = 0;
-  std::optional<cudnn::unlearned_parameters> unlearned_;
+  std::optional<gpu::unlearned_parameters> unlearned_;
 };
 
 static_assert(implements<cudnn::backend, op::batchnorm>);

@@ -10,11 +10,12 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/cuda/tensor_plan.hpp>
-#include <layerbench/backend/cudnn/bias_gradient.hpp>
+#include <layerbench/backend/algorithm_name.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
 #include <layerbench/backend/cudnn/operation_graph.hpp>
+#include <layerbench/backend/kernels/gpu/bias_gradient.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/conv.hpp>
 
 namespace layerbench {
@@ -24,7 +25,7 @@ namespace layerbench {
 /// for them. Where it has none, or its slow fallback alone, as for most post-ops of depthwise
 /// convolutions in bf16, a layerbench kernel applies them behind the call. Layerbench kernels sum
 /// the gradient of the bias. In f8_e4m3 names of plans with fast accumulation end in
-/// cuda::fast_suffix.
+/// gpu::fast_suffix.
 template <>
 class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_graph> {
  public:
@@ -52,7 +53,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
       return !op::is_addition(p) && p != op::post_op::relu;
     });
     if (graph().has_scale()) {
-      scale_.emplace(static_cast<float>(op::f8_scale), stream());
+      scale_.emplace(static_cast<float>(op::f8_scale), device);
       add_constant(graph().scale(), scale_->at());
     }
     if (!o.bias) return;
@@ -63,8 +64,9 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
   }
 
   [[nodiscard]] std::string algorithm() const override {
-    return graph_execution::algorithm() + std::string(graph().is_fast() ? cuda::fast_suffix : "") +
-           std::string(has_post_kernel() ? cuda::post_kernel_suffix : "");
+    return graph_execution::algorithm() + std::string(graph().is_fast() ? gpu::fast_suffix : "") +
+           std::string(has_post_kernel() ? gpu::post_kernel_suffix : "") +
+           (bias_gradient_ ? "+layerbench:bias_gradient" : "");
   }
   /// The last ones: in f8_e4m3 up to half with fast accumulation, and up to a quarter with the
   /// post-ops in a layerbench kernel.
@@ -113,7 +115,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
   void run(const binding& bound) const {
     graph_plan::run(bound);
     if (bias_gradient_) {
-      bias_gradient_->run(stream(), bound.operands[1], bound.operands.back(), bound.workspace);
+      bias_gradient_->run(bound.operands[1], bound.operands.back(), bound.workspace);
     }
   }
 
@@ -130,9 +132,8 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
                                             const plan_request& request) {
     if (auto built = cudnn::built_plan<proposal>(request)) return *std::move(built);
     if (!request.algorithm.empty()) {
-      const bool joined = !request.algorithm.ends_with(cuda::post_kernel_suffix);
-      const std::string name = cuda::without_suffix(request.algorithm, cuda::post_kernel_suffix);
-      return {name.ends_with(cuda::fast_suffix), joined};
+      const bool joined = !request.algorithm.ends_with(gpu::post_kernel_suffix);
+      return {library_part(request.algorithm).ends_with(gpu::fast_suffix), joined};
     }
     if (o.post.empty()) return {};
     proposal slow;
@@ -157,8 +158,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
   }
 
   [[nodiscard]] static plan_request without_suffixes(plan_request request) {
-    request.algorithm = cuda::without_suffix(request.algorithm, cuda::post_kernel_suffix);
-    request.algorithm = cuda::without_suffix(request.algorithm, cuda::fast_suffix);
+    request.algorithm = gpu::without_suffix(library_part(request.algorithm), gpu::fast_suffix);
     return request;
   }
 
@@ -176,10 +176,10 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
 
   op::conv o_;
   plan_request request_;
-  std::optional<cuda::device_number> scale_;  ///< of factors in f8_e4m3
+  std::optional<gpu::device_number> scale_;  ///< of factors in f8_e4m3
   bool adds_bias_ = false;
   bool approximates_ = false;  ///< a post-op
-  std::optional<cudnn::bias_gradient> bias_gradient_;
+  std::optional<gpu::bias_gradient> bias_gradient_;
 };
 
 static_assert(implements<cudnn::backend, op::conv>);

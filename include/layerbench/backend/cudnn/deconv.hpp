@@ -10,10 +10,10 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/cudnn/bias_gradient.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
 #include <layerbench/backend/cudnn/operation_graph.hpp>
+#include <layerbench/backend/kernels/gpu/bias_gradient.hpp>
 #include <layerbench/op/deconv.hpp>
 
 namespace layerbench {
@@ -36,13 +36,18 @@ class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_gr
     if (o.groups > 1) throw unsupported("no transposed convolutions in groups");
     if (!o.bias || pass_ == op::pass::bwd_data) return;
     if (pass_ == op::pass::fwd) {
-      bias_ = device.kernels().find(request.type, "add_bias");
+      bias_ = device.find(request.type, "add_bias");
       return;
     }
     bias_gradient_.emplace(device, logical(1).extents, request.type, channels_last(1),
                            request.workspace_limit);
   }
 
+  [[nodiscard]] std::string algorithm() const override {
+    return graph_execution::algorithm() + (bias_ ? "+layerbench:add_bias" : "") +
+           (bias_gradient_ ? "+layerbench:bias_gradient" : "") +
+           std::string(has_post_kernel() ? gpu::post_kernel_suffix : "");
+  }
   [[nodiscard]] std::size_t workspace_bytes() const override {
     return std::max(graph_plan::workspace_bytes(),
                     bias_gradient_ ? bias_gradient_->workspace_bytes() : 0);
@@ -57,11 +62,11 @@ class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_gr
   void run(const binding& bound) const {
     execute(bound.variant_pack);
     if (bias_gradient_) {
-      bias_gradient_->run(stream(), bound.operands[1], bound.operands[3], bound.workspace);
+      bias_gradient_->run(bound.operands[1], bound.operands[3], bound.workspace);
     } else if (bias_) {
       const std::size_t dst = operands().size() - 1;
       const std::int64_t size = elements(logical(dst).extents);
-      bias_->launch(stream(), cuda::grid_for_vectors(size, logical(dst).type), result_of(bound),
+      bias_->launch(gpu::grid_for_vectors(size, logical(dst).type), result_of(bound),
                     bound.operands[2], size, o_.k,
                     channels_last(dst) ? std::int64_t{1} : o_.p() * o_.q());
     }
@@ -103,8 +108,8 @@ class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_gr
 
   op::deconv o_;
   op::pass pass_;
-  std::optional<cuda::kernel> bias_;  ///< adds it
-  std::optional<cudnn::bias_gradient> bias_gradient_;
+  std::optional<gpu::kernel> bias_;  ///< adds it
+  std::optional<gpu::bias_gradient> bias_gradient_;
 };
 
 static_assert(implements<cudnn::backend, op::deconv>);

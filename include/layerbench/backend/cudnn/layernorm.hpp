@@ -14,8 +14,9 @@
 #include <vector>
 
 #include <layerbench/backend/cudnn/execution_plan.hpp>
-#include <layerbench/backend/cudnn/normalization.hpp>
 #include <layerbench/backend/cudnn/operation_graph.hpp>
+#include <layerbench/backend/kernels/gpu/layernorm.hpp>
+#include <layerbench/backend/kernels/gpu/normalization.hpp>
 #include <layerbench/op/layernorm.hpp>
 
 namespace layerbench::cudnn {
@@ -36,8 +37,8 @@ class layernorm_graph : public operation_graph {
   }
 
   /// Parameters that are in the graph, but no operands.
-  [[nodiscard]] const std::set<parameter>& unlearned() const { return unlearned_; }
-  [[nodiscard]] std::size_t id_of(parameter unlearned) const {
+  [[nodiscard]] const std::set<gpu::parameter>& unlearned() const { return unlearned_; }
+  [[nodiscard]] std::size_t id_of(gpu::parameter unlearned) const {
     return operands_.size() + static_cast<std::size_t>(unlearned);
   }
 
@@ -47,14 +48,14 @@ class layernorm_graph : public operation_graph {
     node.set(CUDNN_ATTR_OPERATION_NORM_BWD_MODE, o.has_mean() ? CUDNN_LAYER_NORM : CUDNN_RMS_NORM);
     node.set(CUDNN_ATTR_OPERATION_NORM_BWD_XDESC, rows("src"));
     node.set(CUDNN_ATTR_OPERATION_NORM_BWD_DYDESC, rows("diff_dst"));
-    node.set(CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC, columns("scale", parameter::scale));
+    node.set(CUDNN_ATTR_OPERATION_NORM_BWD_SCALE_DESC, columns("scale", gpu::parameter::scale));
     if (o.has_mean()) node.set(CUDNN_ATTR_OPERATION_NORM_BWD_MEAN_DESC, statistics("mean"));
     node.set(CUDNN_ATTR_OPERATION_NORM_BWD_INV_VARIANCE_DESC, statistics("variance"));
     node.set(CUDNN_ATTR_OPERATION_NORM_BWD_DSCALE_DESC,
-             columns("diff_scale", parameter::diff_scale));
+             columns("diff_scale", gpu::parameter::diff_scale));
     if (o.has_mean()) {
       node.set(CUDNN_ATTR_OPERATION_NORM_BWD_DBIAS_DESC,
-               columns("diff_bias", parameter::diff_bias));
+               columns("diff_bias", gpu::parameter::diff_bias));
     }
     node.set(CUDNN_ATTR_OPERATION_NORM_BWD_DXDESC, rows("diff_src"));
     node.finalize();
@@ -71,7 +72,7 @@ class layernorm_graph : public operation_graph {
     return tensor(id, {rows_, columns_, 1, 1}, {columns_, 1, columns_, columns_},
                   data_type(operands_[id].type));
   }
-  [[nodiscard]] descriptor columns(std::string_view name, parameter which) {
+  [[nodiscard]] descriptor columns(std::string_view name, gpu::parameter which) {
     std::size_t id = position(name);
     if (id == operands_.size()) {
       unlearned_.insert(which);
@@ -86,7 +87,7 @@ class layernorm_graph : public operation_graph {
   std::vector<op::operand> operands_;
   std::int64_t rows_;
   std::int64_t columns_;
-  std::set<parameter> unlearned_;
+  std::set<gpu::parameter> unlearned_;
 };
 
 }  // namespace layerbench::cudnn
@@ -99,15 +100,13 @@ namespace layerbench {
 /// made. It reads the inverse standard deviation, so this is what the kernel stores. A scale that
 /// is not learned is a constant of the plan, and gradients of what is not learned are discarded.
 template <>
-class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cuda::tensor_plan> {
+class plan<cudnn::backend, op::layernorm> : public gpu::normalization_plan<gpu::tensor_plan> {
  public:
   plan(cudnn::backend& device, const op::layernorm& o, const plan_request& request)
       : normalization_plan(request.pass, o.epsilon, device, o.operands(request.pass, request.type),
-                           layout::nchw),
-        o_(o),
-        training_(request.pass == op::pass::fwd_training) {
+                           layout::nchw) {
     if (request.pass != op::pass::bwd) {
-      kernel_ = device.kernels().find(request.type, "layernorm");
+      forward_.emplace(device, o, request);
       return;
     }
     const plan_request single = in_single_precision(request);
@@ -117,7 +116,7 @@ class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cud
     const cudnn::layernorm_graph& graph = gradients_->graph();
     if (graph.unlearned().empty()) return;
     unlearned_.emplace(device, o.columns());
-    for (const cudnn::parameter which : graph.unlearned()) {
+    for (const gpu::parameter which : graph.unlearned()) {
       gradients_->add_constant(graph.id_of(which), unlearned_->at(which));
     }
   }
@@ -126,7 +125,7 @@ class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cud
     return gradients_ ? gradients_->workspace_bytes() : 0;
   }
   [[nodiscard]] std::string algorithm() const override {
-    return gradients_ ? gradients_->algorithm() : "nvrtc_layernorm";
+    return gradients_ ? gradients_->algorithm() : gpu::layernorm::algorithm;
   }
   [[nodiscard]] std::vector<run::alternative> alternatives(std::size_t most) override {
     if (!gradients_) return {};
@@ -148,40 +147,19 @@ class plan<cudnn::backend, op::layernorm> : public cudnn::normalization_plan<cud
   }
   void run(const binding& bound) const {
     if (gradients_) return gradients_->execute(*bound.variant_pack);
-    std::size_t next = 0;
-    const auto following = [&](bool exists) { return exists ? bound.operands[next++] : nullptr; };
-    const address src = following(true);
-    const address scale = following(o_.scale);
-    const address bias = following(o_.has_bias());
-    const address dst = following(true);
-    const address mean = following(training_ && o_.has_mean());
-    const address variance = following(training_);
-    const std::int64_t rows = elements(o_.rows());
-    constexpr std::int64_t warp = 32;  // threads of a row
-    kernel_->launch(stream(), cuda::grid_for(rows * warp), src, dst, rows, o_.columns(),
-                    row_values{scale, bias, mean, variance, static_cast<float>(o_.epsilon),
-                               o_.has_mean() ? 1 : 0});
+    forward_->run(bound.operands);
   }
 
  private:
-  /// As the kernel has them.
-  struct row_values {
-    address scale, bias, mean, inverse_deviation;
-    float epsilon;
-    int centred;
-  };
-
   /// There are no products to round to tf32.
   [[nodiscard]] static plan_request in_single_precision(plan_request request) {
     if (request.type == dtype::tf32) request.type = dtype::f32;
     return request;
   }
 
-  op::layernorm o_;
-  bool training_;  ///< whether statistics are stored
-  std::optional<cuda::kernel> kernel_;
+  std::optional<gpu::layernorm> forward_;
   std::optional<cudnn::graph_execution<cudnn::layernorm_graph>> gradients_;
-  std::optional<cudnn::unlearned_parameters> unlearned_;
+  std::optional<gpu::unlearned_parameters> unlearned_;
 };
 
 static_assert(implements<cudnn::backend, op::layernorm>);

@@ -4,9 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,8 +12,8 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/cuda/tensor_plan.hpp>
 #include <layerbench/backend/cudnn/backend.hpp>
+#include <layerbench/backend/kernels/gpu/call_plan.hpp>
 
 /// cuDNN's legacy API, one function per op, for ops whose graphs cuDNN would have to compile at run
 /// time.
@@ -60,50 +58,22 @@ class tensor_descriptor {
       cuda::make_handle<handle>("cudnnCreateTensorDescriptor", &cudnnCreateTensorDescriptor);
 };
 
-/// Base class of the plans by legacy functions or layerbench kernels. They need no workspace unless
-/// the plan says so.
-class direct_plan : public cuda::tensor_plan {
- public:
-  /// Functions and kernels, separated by "+"; names of kernels start with "nvrtc_".
-  [[nodiscard]] std::string algorithm() const override { return std::string(function_); }
-
-  struct binding {
-    std::vector<address> operands;
-    address workspace;
-
-    address operator[](std::size_t operand) const { return operands[operand]; }
-  };
-
-  [[nodiscard]] static binding bind(std::span<const address> addresses, address workspace) {
-    return {{addresses.begin(), addresses.end()}, workspace};
-  }
-  static void place(binding& bound, std::span<const address> addresses) {
-    bound.operands.assign(addresses.begin(), addresses.end());
-  }
-
+/// Base class of the plans by legacy functions.
+class direct_plan : public gpu::call_plan {
  protected:
   direct_plan(const backend& device, std::vector<op::operand> logical, const plan_request& request,
-              std::string_view function)
-      : tensor_plan(device, std::move(logical), request.order),
-        library_(device.library()),
-        function_(function) {}
-
-  /// `orders`: one per operand.
-  direct_plan(const backend& device, std::vector<op::operand> logical,
-              const std::vector<std::string>& orders, std::string_view function)
-      : tensor_plan(device, std::move(logical), orders),
-        library_(device.library()),
-        function_(function) {}
+              std::string function)
+      : call_plan(device, std::move(logical), request, std::move(function)),
+        library_(device.library()) {}
 
   [[nodiscard]] cudnnHandle_t library() const { return library_; }
   [[nodiscard]] tensor_descriptor tensor_descriptor_of(std::size_t operand) const {
     return {logical(operand).extents, strides_of(operand), logical(operand).type};
   }
-  void check(cudnnStatus_t status) const { cuda::check(status, function_); }
+  void check(cudnnStatus_t status) const { cuda::check(status, algorithm()); }
 
  private:
   cudnnHandle_t library_;
-  std::string_view function_;
 };
 
 }  // namespace layerbench::cudnn

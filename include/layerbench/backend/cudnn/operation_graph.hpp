@@ -15,11 +15,12 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/algorithm_name.hpp>
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/cuda/post_kernel.hpp>
 #include <layerbench/backend/cudnn/descriptor.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/kernels/gpu/post_kernel.hpp>
 
 namespace layerbench::cudnn {
 
@@ -91,7 +92,7 @@ class operation_graph {
   [[nodiscard]] descriptor scratch_tensor(std::size_t id, const dims& extents) {
     scratch_[static_cast<std::int64_t>(id)] = scratch_bytes_;
     scratch_bytes_ +=
-        cuda::aligned_bytes(static_cast<std::size_t>(elements(extents)) * sizeof(float));
+        gpu::aligned_bytes(static_cast<std::size_t>(elements(extents)) * sizeof(float));
     return tensor(id, extents, row_major(extents), CUDNN_DATA_FLOAT);
   }
 
@@ -242,9 +243,9 @@ class graph_execution {
 };
 
 /// Base class of the plans by one operation graph, and a layerbench kernel for post-ops that are
-/// not part of it. Then names of algorithms end in cuda::post_kernel_suffix.
+/// not part of it. Then names of algorithms end in gpu::post_kernel_suffix.
 template <class Graph>
-class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
+class graph_plan : public gpu::tensor_plan, public graph_execution<Graph> {
  public:
   struct binding {
     descriptor variant_pack;
@@ -256,7 +257,7 @@ class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
     return post_.scratch_bytes() + graph_execution<Graph>::workspace_bytes();
   }
   [[nodiscard]] std::string algorithm() const override {
-    return graph_execution<Graph>::algorithm() + std::string(post_ ? cuda::post_kernel_suffix : "");
+    return graph_execution<Graph>::algorithm() + std::string(post_ ? gpu::post_kernel_suffix : "");
   }
 
   [[nodiscard]] std::vector<run::alternative> alternatives(std::size_t most) override {
@@ -288,9 +289,7 @@ class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
   [[nodiscard]] address result_of(const binding& bound) const {
     return post_.result_address(bound.operands.back(), bound.workspace);
   }
-  void apply_post(const binding& bound) const {
-    post_.run(stream(), result_of(bound), bound.operands);
-  }
+  void apply_post(const binding& bound) const { post_.run(result_of(bound), bound.operands); }
   /// Whether post-ops run behind the graph.
   [[nodiscard]] bool has_post_kernel() const { return static_cast<bool>(post_); }
   /// `order`: layout of all operands, or one order per operand. The others: those of the execution.
@@ -299,17 +298,17 @@ class graph_plan : public cuda::tensor_plan, public graph_execution<Graph> {
              const plan_request& request, Graph graph, std::vector<std::size_t> tensors,
              std::optional<execution_plan> chosen, const op::post_ops& post = {})
       : tensor_plan(device, std::move(logical), order),
-        graph_execution<Graph>(device, without_suffix(request), std::move(graph),
-                               std::move(tensors), std::move(chosen)),
+        graph_execution<Graph>(device, of_library(request), std::move(graph), std::move(tensors),
+                               std::move(chosen)),
         post_(device, post, this->logical(operands().size() - 1)) {}
 
  private:
-  [[nodiscard]] static plan_request without_suffix(plan_request request) {
-    request.algorithm = cuda::without_suffix(request.algorithm, cuda::post_kernel_suffix);
+  [[nodiscard]] static plan_request of_library(plan_request request) {
+    request.algorithm = library_part(request.algorithm);
     return request;
   }
 
-  cuda::post_kernel post_;
+  gpu::post_kernel post_;
 };
 
 }  // namespace layerbench::cudnn

@@ -2,27 +2,56 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/cudnn/activation.hpp>
-#include <layerbench/backend/cudnn/add.hpp>
-#include <layerbench/backend/cudnn/append.hpp>
+#include <layerbench/backend/cublas/gemm.hpp>
 #include <layerbench/backend/cudnn/attention.hpp>
 #include <layerbench/backend/cudnn/batchnorm.hpp>
-#include <layerbench/backend/cudnn/concat.hpp>
 #include <layerbench/backend/cudnn/conv.hpp>
 #include <layerbench/backend/cudnn/cross_entropy.hpp>
 #include <layerbench/backend/cudnn/deconv.hpp>
-#include <layerbench/backend/cudnn/dropout.hpp>
-#include <layerbench/backend/cudnn/embedding.hpp>
-#include <layerbench/backend/cudnn/gemm.hpp>
 #include <layerbench/backend/cudnn/layernorm.hpp>
 #include <layerbench/backend/cudnn/lrn.hpp>
-#include <layerbench/backend/cudnn/multiply.hpp>
-#include <layerbench/backend/cudnn/pad.hpp>
 #include <layerbench/backend/cudnn/pool.hpp>
-#include <layerbench/backend/cudnn/reorder.hpp>
-#include <layerbench/backend/cudnn/rotary.hpp>
-#include <layerbench/backend/cudnn/slice.hpp>
 #include <layerbench/backend/cudnn/softmax.hpp>
-#include <layerbench/backend/cudnn/stream.hpp>
-#include <layerbench/backend/cudnn/transpose.hpp>
-#include <layerbench/backend/cudnn/update.hpp>
+#include <layerbench/backend/kernels/gpu/activation.hpp>
+#include <layerbench/backend/kernels/gpu/add.hpp>
+#include <layerbench/backend/kernels/gpu/append.hpp>
+#include <layerbench/backend/kernels/gpu/concat.hpp>
+#include <layerbench/backend/kernels/gpu/dropout.hpp>
+#include <layerbench/backend/kernels/gpu/embedding.hpp>
+#include <layerbench/backend/kernels/gpu/multiply.hpp>
+#include <layerbench/backend/kernels/gpu/pad.hpp>
+#include <layerbench/backend/kernels/gpu/reorder.hpp>
+#include <layerbench/backend/kernels/gpu/rotary.hpp>
+#include <layerbench/backend/kernels/gpu/slice.hpp>
+#include <layerbench/backend/kernels/gpu/stream.hpp>
+#include <layerbench/backend/kernels/gpu/transpose.hpp>
+#include <layerbench/backend/kernels/gpu/update.hpp>
+#include <layerbench/backend/op_set.hpp>
+
+namespace layerbench {
+
+namespace cudnn {
+/// Ops by layerbench kernels alone: cuDNN lacks them, or its functions are slower than a copy by
+/// more than the bytes that they touch.
+using own_ops = op_set<op::activation, op::add, op::append, op::concat, op::dropout, op::embedding,
+                       op::multiply, op::pad, op::reorder, op::rotary, op::slice, op::stream,
+                       op::transpose, op::update>;
+}  // namespace cudnn
+
+template <class Op>
+  requires(cudnn::own_ops::has<Op>)
+class plan<cudnn::backend, Op> : public gpu::own_plan<Op> {
+  using gpu::own_plan<Op>::own_plan;
+};
+
+static_assert(cudnn::own_ops::implemented_by<cudnn::backend>);
+
+/// Matrix product by cuBLASLt.
+template <>
+class plan<cudnn::backend, op::gemm> : public plan<cublas::backend, op::gemm> {
+  using plan<cublas::backend, op::gemm>::plan;
+};
+
+static_assert(implements<cudnn::backend, op::gemm>);
+
+}  // namespace layerbench

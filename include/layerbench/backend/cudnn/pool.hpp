@@ -4,9 +4,10 @@
 
 #include <cstdint>
 #include <optional>
-#include <string_view>
+#include <string>
 
 #include <layerbench/backend/cudnn/legacy_api.hpp>
+#include <layerbench/backend/kernels/gpu/max_pool.hpp>
 #include <layerbench/op/pool.hpp>
 
 namespace layerbench {
@@ -21,9 +22,7 @@ class plan<cudnn::backend, op::pool> : public cudnn::direct_plan {
                     function_of(o, request.pass)),
         backward_(request.pass == op::pass::bwd) {
     if (has_kernel(o, request.pass)) {
-      kernel_.emplace(
-          kernel{device.kernels().find(request.type, backward_ ? "pool_max_gradient" : "pool_max"),
-                 sizes_of(o, request.order)});
+      kernel_.emplace(device, o, request);
     } else {
       function_.emplace(function{tensor_descriptor_of(0), tensor_descriptor_of(1)});
       set_descriptor(o);
@@ -32,17 +31,7 @@ class plan<cudnn::backend, op::pool> : public cudnn::direct_plan {
 
   void run(const binding& bound) const {
     if (kernel_) {
-      const sizes& o = kernel_->sizes_of_op;
-      const std::int64_t rows = backward_ ? o.h : o.p;
-      const std::int64_t columns = backward_ ? o.w : o.q;
-      const bool channels_last = o.channels_last != 0;
-      const std::int64_t lanes = cuda::lanes_of(logical(0).type);
-      kernel_->self.launch(
-          stream(),
-          channels_last
-              ? cuda::grid_for(columns * (o.c % lanes == 0 ? o.c / lanes : o.c), o.n * rows)
-              : cuda::grid_for(rows * columns, std::int64_t{o.n} * o.c),
-          bound[0], bound[1], bound.operands.size() > 2 ? bound[2] : nullptr, o);
+      kernel_->run(bound[0], bound[1], bound.operands.size() > 2 ? bound[2] : nullptr);
     } else if (backward_) {  // of averages, whose gradient does not read src or dst
       check(cudnnPoolingBackward(library(), function_->pooling.get(), &cudnn::one,
                                  function_->input.get(), bound[0], function_->input.get(), bound[0],
@@ -60,36 +49,12 @@ class plan<cudnn::backend, op::pool> : public cudnn::direct_plan {
     return o.kind == op::pool_kind::max && (pass != op::pass::fwd || !has_cudnn_sizes(o));
   }
 
-  static std::string_view function_of(const op::pool& o, op::pass pass) {
+  static std::string function_of(const op::pool& o, op::pass pass) {
     const bool backward = pass == op::pass::bwd;
     if (!has_kernel(o, pass)) {
       return backward ? "cudnnPoolingBackward" : "cudnnPoolingForward";
     }
-    return backward ? "nvrtc_pool_max_gradient" : "nvrtc_pool_max";
-  }
-
-  /// pool_sizes of the kernels.
-  struct sizes {
-    int n, c, h, w, p, q, r, s, stride_v, stride_h, top, left, channels_last;
-  };
-  static sizes sizes_of(const op::pool& o, layout order) {
-    for (const std::int64_t item : {o.c * o.h * o.w, o.n * o.c, o.n * o.h}) {
-      if (item > max_size) throw unsupported("images of more than 2^31 elements, lines or planes");
-    }
-    const auto size = [](std::int64_t value) { return static_cast<int>(value); };
-    return {size(o.n),
-            size(o.c),
-            size(o.h),
-            size(o.w),
-            size(o.p()),
-            size(o.q()),
-            size(o.r),
-            size(o.s),
-            size(o.stride.v),
-            size(o.stride.h),
-            size(o.pad.top),
-            size(o.pad.left),
-            order == layout::nchw ? 0 : 1};
+    return gpu::max_pool::algorithm(pass);
   }
 
   void set_descriptor(const op::pool& o) const {
@@ -117,14 +82,10 @@ class plan<cudnn::backend, op::pool> : public cudnn::direct_plan {
     handle pooling =
         cuda::make_handle<handle>("cudnnCreatePoolingDescriptor", &cudnnCreatePoolingDescriptor);
   };
-  struct kernel {
-    cuda::kernel self;
-    sizes sizes_of_op;
-  };
 
   bool backward_;
   std::optional<function> function_;
-  std::optional<kernel> kernel_;
+  std::optional<gpu::max_pool> kernel_;
 };
 
 static_assert(implements<cudnn::backend, op::pool>);

@@ -34,7 +34,7 @@ class plan<cudnn::backend, op::softmax> : public cudnn::direct_plan {
   static cudnn::tensor_descriptor with_axis_as_channels(const op::softmax& o, const dims& strides,
                                                         dtype type) {
     const auto axis = static_cast<std::size_t>(o.axis);
-    if (strides != cuda::strides(o.dims, layout::nchw)) {
+    if (strides != layerbench::strides(o.dims, layout::nchw)) {
       if (axis != 1) throw unsupported("cuDNN's softmax of nhwc images is along channels");
       return {o.dims, strides, type};
     }

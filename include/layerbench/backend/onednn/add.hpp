@@ -3,10 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 
+#include <layerbench/backend/kernels/host/sums.hpp>
 #include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/add.hpp>
@@ -27,7 +27,7 @@ class plan<onednn::backend, op::add> : public onednn::primitive_plan {
       const auto stored = [&](std::size_t i) {
         return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.order);
       };
-      set_loop({stored(0), stored(1)});
+      set_loop({stored(0), stored(1)}, host::column_sums_name);
       return;
     }
     const auto is_relu = [](op::post_op p) { return p == op::post_op::relu; };
@@ -49,31 +49,15 @@ class plan<onednn::backend, op::add> : public onednn::primitive_plan {
 
   void run(const binding& bound) const {
     if (request_.pass != op::pass::bwd) return primitive_plan::run(bound);
-    with_number(request_.type, [&]<class T>(T /*tag*/) { sum_over_batch<T>(bound); });
+    // The batch is the slowest axis in every order.
+    const std::int64_t image = elements(o_.addends());
+    with_number(request_.type, [&]<class T>(T /*tag*/) {
+      host::column_sums<256>(elements(o_.dims) / image, image, at<const T>(bound, 0),
+                             at<T>(bound, 1));
+    });
   }
 
  private:
-  /// The batch is the slowest axis in every order. Each thread has some of the sums.
-  template <class T>
-  void sum_over_batch(const binding& bound) const {
-    constexpr std::int64_t block = 256;
-    const std::int64_t image = elements(o_.addends());
-    const std::int64_t all = elements(o_.dims);
-    const T* from = at<T>(bound, 0);
-    T* to = at<T>(bound, 1);
-#pragma omp parallel for
-    for (std::int64_t first = 0; first < image; first += block) {
-      std::array<float, block> sums{};
-      float* sum = sums.data();
-      const std::int64_t count = std::min(block, image - first);
-      for (std::int64_t i = first; i < all; i += image) {
-#pragma omp simd
-        for (std::int64_t j = 0; j < count; ++j) sum[j] += static_cast<float>(from[i + j]);
-      }
-      for (std::int64_t j = 0; j < count; ++j) to[first + j] = static_cast<T>(sum[j]);
-    }
-  }
-
   op::add o_;
   plan_request request_;
 };

@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include <layerbench/backend/kernels/host/sums.hpp>
 #include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive_sequence.hpp>
 #include <layerbench/op/attention.hpp>
@@ -180,31 +181,13 @@ class plan<onednn::backend, op::attention> : public onednn::primitive_sequence {
         onednn::plain({o_.n, o_.groups(), o_.group_size(), o_.k, o_.d}, number_type::f32);
     const location of_heads = scratch(heads);
     multiply(transposed, of_scores, queries(), of_queries, heads, of_heads, factor);
-    add_loop({of_heads, result}, [o = o_, type = type_](std::span<const address> at) {
-      with_number(type, [&]<class T>(T /*tag*/) {
-        add_up(o, static_cast<const float*>(at[0]), static_cast<T*>(at[1]));
-      });
-    });
-  }
-
-  /// Sums over the heads of each group.
-  template <class T>
-  static void add_up(const op::attention& o, const float* heads, T* sums) {
-    const std::int64_t matrix = o.k * o.d;
-#pragma omp parallel for
-    for (std::int64_t row = 0; row < o.n * o.k * o.groups(); ++row) {
-      const std::int64_t n = row / (o.k * o.groups());
-      const std::int64_t token = row / o.groups() % o.k;
-      const std::int64_t group = row % o.groups();
-      const float* first = heads + (n * o.groups() + group) * o.group_size() * matrix + token * o.d;
-      T* to = sums + row * o.d;
-#pragma omp simd
-      for (std::int64_t i = 0; i < o.d; ++i) {
-        float sum = 0;
-        for (std::int64_t j = 0; j < o.group_size(); ++j) sum += first[j * matrix + i];
-        to[i] = static_cast<T>(sum);
-      }
-    }
+    add_loop(host::head_sums_name, {of_heads, result},
+             [o = o_, type = type_](std::span<const address> at) {
+               with_number(type, [&]<class T>(T /*tag*/) {
+                 host::head_sums(o.n, o.groups(), o.group_size(), o.k, o.d,
+                                 static_cast<const float*>(at[0]), static_cast<T*>(at[1]));
+               });
+             });
   }
 
   op::attention o_;

@@ -2,6 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
+
+#include <layerbench/backend/kernels/host/batchnorm.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/batchnorm.hpp>
 
@@ -54,6 +57,7 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
          DNNL_ARG_DST, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE, not_an_argument, not_an_argument},
         {image_, scale_, shift_, channels_, channels_, image_, channels_, channels_, channels_,
          channels_});
+    add_to_algorithm(host::running_statistics_name);
   }
 
   void build_bwd(const onednn::backend& target) {
@@ -83,19 +87,11 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
     const std::size_t old_mean = 1 + o_.learned();
     const std::size_t batch_mean = old_mean + 3;
     const std::size_t new_mean = batch_mean + 2;
-    const auto elements = static_cast<float>(o_.n * o_.h * o_.w);
-    const float unbiased = elements > 1 ? elements / (elements - 1) : 1;
-    constexpr auto momentum = static_cast<float>(op::batchnorm::momentum);
-    const auto update = [&](std::size_t statistic, float factor) {
-      const auto* old = at<float>(bound, old_mean + statistic);
-      const auto* batch = at<float>(bound, batch_mean + statistic);
-      auto* updated = at<float>(bound, new_mean + statistic);
-      for (std::int64_t c = 0; c < o_.c; ++c) {
-        updated[c] = (1 - momentum) * old[c] + factor * batch[c];
-      }
-    };
-    update(0, momentum);
-    update(1, momentum * unbiased);
+    for (const std::size_t i : {0U, 1U}) {  // means, variances
+      host::update_running_statistics(o_, i == 1, at<const float>(bound, old_mean + i),
+                                      at<const float>(bound, batch_mean + i),
+                                      at<float>(bound, new_mean + i));
+    }
   }
 
   op::batchnorm o_;

@@ -5,11 +5,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
-#include <omp.h>
-
+#include <layerbench/backend/kernels/host/split.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/concat.hpp>
 
@@ -21,10 +22,9 @@ template <>
 class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& device, const op::concat& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)),
-        backward_(request.pass == op::pass::bwd) {
+      : primitive_plan(device, o.operands(request.pass, request.type)) {
     onednn::checked("concat", [&] {
-      if (backward_) {
+      if (request.pass == op::pass::bwd) {
         build_bwd(device, o, request);
       } else {
         build_fwd(device, o, request);
@@ -33,11 +33,8 @@ class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
   }
 
   void run(const binding& bound) const {
-    if (backward_) {
-      split(bound);
-    } else {
-      primitive_plan::run(bound);
-    }
+    if (!split_) return primitive_plan::run(bound);
+    split_->run(at<const char>(bound, 0), [&](std::size_t i) { return at<char>(bound, i + 1); });
   }
 
  private:
@@ -56,8 +53,8 @@ class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
     set_primitive(result, arguments, stored);
   }
 
-  /// All operands have the order of diff_dst, in which the elements of a source form `rows_` runs.
-  /// Under layout:any, blocks that a source would have to share with the next are avoided.
+  /// All operands have the order of diff_dst, in which the elements of a source form a run in each
+  /// row. Under layout:any, blocks that a source would have to share with the next are avoided.
   void build_bwd(const onednn::backend& device, const op::concat& o, const plan_request& request) {
     const auto axis = static_cast<std::size_t>(o.axis);
     dnnl::memory::desc whole = onednn::activations(device, o.dims, request.type, request.order);
@@ -77,44 +74,16 @@ class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
     const auto element = static_cast<std::int64_t>(traits(request.type).bytes);
     const std::int64_t inner = whole.get_strides()[axis] / block * element;
     std::vector<dnnl::memory::desc> stored{whole};
+    std::vector<std::int64_t> run_bytes;
     for (std::size_t i = 0; i < o.sizes.size(); ++i) {
       stored.push_back(onednn::in_order(extents(i + 1), request.type, order));
-      run_bytes_.push_back(o.sizes[i] * inner);
+      run_bytes.push_back(o.sizes[i] * inner);
     }
-    rows_ = elements(o.dims) * element / (o.extent() * inner);
-    set_loop(stored);
+    split_.emplace(elements(o.dims) * element / (o.extent() * inner), std::move(run_bytes));
+    set_loop(stored, host::split::algorithm);
   }
 
-  /// Each thread copies an equal part of diff_dst.
-  void split(const binding& bound) const {
-    const char* from = at<char>(bound, 0);
-    std::int64_t row_bytes = 0;
-    for (const std::int64_t bytes : run_bytes_) row_bytes += bytes;
-    const std::int64_t total = rows_ * row_bytes;
-#pragma omp parallel
-    {
-      constexpr std::int64_t line = 64;
-      const std::int64_t threads = omp_get_num_threads();
-      const std::int64_t share = (total / threads / line + 1) * line;
-      const std::int64_t begin = std::min(total, omp_get_thread_num() * share);
-      const std::int64_t end = std::min(total, begin + share);
-      std::int64_t row = begin / row_bytes;
-      for (std::int64_t first = row * row_bytes; first < end; first += row_bytes, ++row) {
-        std::int64_t run = first;
-        for (std::size_t i = 0; i < run_bytes_.size(); run += run_bytes_[i], ++i) {
-          const std::int64_t low = std::max(begin, run);
-          const std::int64_t high = std::min(end, run + run_bytes_[i]);
-          if (low >= high) continue;
-          std::memcpy(at<char>(bound, i + 1) + row * run_bytes_[i] + low - run, from + low,
-                      static_cast<std::size_t>(high - low));
-        }
-      }
-    }
-  }
-
-  bool backward_;
-  std::int64_t rows_ = 0;                ///< runs of each source
-  std::vector<std::int64_t> run_bytes_;  ///< bytes of a run, by source
+  std::optional<host::split> split_;  ///< of the gradient
 };
 
 static_assert(implements<onednn::backend, op::concat>);

@@ -2,10 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstdint>
-
+#include <layerbench/backend/kernels/host/cross_entropy.hpp>
 #include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/cross_entropy.hpp>
@@ -24,7 +21,7 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
     using namespace dnnl;
     require_number(type_);
     if (pass_ == op::pass::bwd) {
-      set_loop();
+      set_loop(row_major(), host::cross_entropy_gradient_name);
       return;
     }
     const memory::desc values = onednn::plain({o.n, o.c}, onednn::data_type(type_));
@@ -35,6 +32,7 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
                                                    attributes());
       set_primitive(result, {DNNL_ARG_SRC, not_an_argument, DNNL_ARG_DST, not_an_argument},
                     {values, target, values, onednn::plain({1}, onednn::data_type(type_))});
+      add_to_algorithm(host::cross_entropy_loss_name);
     });
   }
 
@@ -42,45 +40,16 @@ class plan<onednn::backend, op::cross_entropy> : public onednn::primitive_plan {
     if (pass_ != op::pass::bwd) primitive_plan::run(bound);
     with_number(type_, [&]<class T>(T /*tag*/) {
       if (pass_ == op::pass::bwd) {
-        compute_gradient<T>(bound);
+        host::cross_entropy_gradient(o_, at<const T>(bound, 0), at<const float>(bound, 1),
+                                     at<T>(bound, 2));
       } else {
-        add_loss<T>(bound);
+        *at<T>(bound, 3) =
+            host::cross_entropy_loss(o_, at<const T>(bound, 2), at<const float>(bound, 1));
       }
     });
   }
 
  private:
-  template <class T>
-  void add_loss(const binding& bound) const {
-    const auto* target = at<float>(bound, 1);
-    const auto* probabilities = at<T>(bound, 2);
-    float sum = 0;
-    for (std::int64_t n = 0; n < o_.n; ++n) {
-      const std::int64_t label = o_.label_of(target[n]);
-      const auto probability = static_cast<float>(probabilities[n * o_.c + label]);
-      sum -= std::log(std::max(probability, op::cross_entropy::min_probability));
-    }
-    *at<T>(bound, 3) = static_cast<T>(sum / static_cast<float>(o_.n));
-  }
-
-  template <class T>
-  void compute_gradient(const binding& bound) const {
-    const auto* probabilities = at<T>(bound, 0);
-    const auto* target = at<float>(bound, 1);
-    auto* gradient = at<T>(bound, 2);
-    const float scale = 1 / static_cast<float>(o_.n);
-#pragma omp parallel for
-    for (std::int64_t n = 0; n < o_.n; ++n) {
-      const std::int64_t first = n * o_.c;
-#pragma omp simd
-      for (std::int64_t i = first; i < first + o_.c; ++i) {
-        gradient[i] = static_cast<T>(static_cast<float>(probabilities[i]) * scale);
-      }
-      const std::int64_t label = first + o_.label_of(target[n]);
-      gradient[label] = static_cast<T>((static_cast<float>(probabilities[label]) - 1) * scale);
-    }
-  }
-
   op::cross_entropy o_;
   op::pass pass_;
   dtype type_;

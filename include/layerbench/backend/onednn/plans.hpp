@@ -2,6 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <layerbench/backend/kernels/host/dropout.hpp>
+#include <layerbench/backend/kernels/host/embedding.hpp>
+#include <layerbench/backend/kernels/host/pad.hpp>
+#include <layerbench/backend/kernels/host/stream.hpp>
+#include <layerbench/backend/kernels/host/update.hpp>
 #include <layerbench/backend/onednn/activation.hpp>
 #include <layerbench/backend/onednn/add.hpp>
 #include <layerbench/backend/onednn/append.hpp>
@@ -11,13 +16,10 @@
 #include <layerbench/backend/onednn/conv.hpp>
 #include <layerbench/backend/onednn/cross_entropy.hpp>
 #include <layerbench/backend/onednn/deconv.hpp>
-#include <layerbench/backend/onednn/dropout.hpp>
-#include <layerbench/backend/onednn/embedding.hpp>
 #include <layerbench/backend/onednn/gemm.hpp>
 #include <layerbench/backend/onednn/layernorm.hpp>
 #include <layerbench/backend/onednn/lrn.hpp>
 #include <layerbench/backend/onednn/multiply.hpp>
-#include <layerbench/backend/onednn/pad.hpp>
 #include <layerbench/backend/onednn/pool.hpp>
 #include <layerbench/backend/onednn/quantize.hpp>
 #include <layerbench/backend/onednn/reorder.hpp>
@@ -25,6 +27,29 @@
 #include <layerbench/backend/onednn/rotary.hpp>
 #include <layerbench/backend/onednn/slice.hpp>
 #include <layerbench/backend/onednn/softmax.hpp>
-#include <layerbench/backend/onednn/stream.hpp>
 #include <layerbench/backend/onednn/transpose.hpp>
-#include <layerbench/backend/onednn/update.hpp>
+#include <layerbench/backend/op_set.hpp>
+
+namespace layerbench {
+
+namespace onednn {
+/// Ops by layerbench's loops alone: oneDNN lacks them.
+using own_ops = op_set<op::dropout, op::embedding, op::pad, op::stream, op::update>;
+}  // namespace onednn
+
+/// In the types that oneDNN has on this CPU.
+template <class Op>
+  requires(onednn::own_ops::has<Op>)
+class plan<onednn::backend, Op> : public host::own_plan<Op> {
+ public:
+  plan(const onednn::backend& /*device*/, const Op& o, const plan_request& request)
+      : host::own_plan<Op>(o, request) {
+    for (const plan_operand& operand : this->operands()) {
+      static_cast<void>(onednn::data_type(operand.logical.type));
+    }
+  }
+};
+
+static_assert(onednn::own_ops::implemented_by<onednn::backend>);
+
+}  // namespace layerbench

@@ -210,14 +210,14 @@ class primitive_plan : public run::any_plan {
     }
     return stored;
   }
-  /// Sets up operands that lie as `stored` says for a loop of layerbench.
-  void set_loop(const std::vector<dnnl::memory::desc>& stored,
-                std::string algorithm = "layerbench:loop") {
+  /// Sets up operands that lie as `stored` says for what is not one primitive, but a loop of
+  /// layerbench, for example.
+  void set_loop(const std::vector<dnnl::memory::desc>& stored, std::string algorithm) {
     store(std::vector<int>(stored.size(), not_an_argument), stored);
     algorithm_ = std::move(algorithm);
   }
-  /// The same for row-major operands.
-  void set_loop() { set_loop(row_major()); }
+  /// Names a loop of layerbench behind the primitive.
+  void add_to_algorithm(const std::string& loop) { algorithm_ += '+' + loop; }
 
   /// Address of an operand.
   template <class T>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -15,6 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/backend/kernels/host/sums.hpp>
 #include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
 
@@ -129,10 +129,7 @@ class primitive_sequence : public primitive_plan {
   std::size_t add(const Descriptor& descriptor, std::vector<argument> arguments) {
     const dnnl::memory::desc scratchpad = descriptor.scratchpad_desc();
     scratchpad_bytes_ = std::max(scratchpad_bytes_, scratchpad.get_size());
-    const std::string implementation = descriptor.impl_info_str();
-    if (std::ranges::find(implementations_, implementation) == implementations_.end()) {
-      implementations_.push_back(implementation);
-    }
+    note(descriptor.impl_info_str());
     action& next = actions_.emplace_back(action{primitives_.size(), nullptr, {}});
     for (const argument& input : arguments) next.places.push_back(input.at);
     primitives_.push_back(
@@ -163,48 +160,38 @@ class primitive_sequence : public primitive_plan {
   }
 
   using loop_body = std::function<void(std::span<const address>)>;
-  /// Appends a loop, which gets the addresses of `arguments`.
-  void add_loop(const std::vector<location>& arguments, loop_body body) {
+  /// Appends a loop of layerbench, which gets the addresses of `arguments`.
+  void add_loop(const std::string& name, const std::vector<location>& arguments, loop_body body) {
+    note(name);
     actions_.push_back({0, std::move(body), arguments});
   }
 
   /// Appends the sums over the rows of a row-major matrix of that type, in single precision. Each
-  /// thread has some of the columns, so that no two write to the same element. Throws unsupported
-  /// for integers.
+  /// thread has some of the columns. Throws unsupported for integers.
   void add_column_sums(std::int64_t rows, std::int64_t columns, dtype type, const location& from,
                        const location& to) {
     require_number(type);
-    add_loop({from, to}, [rows, columns, type](std::span<const address> at) {
-      with_number(type, [&]<class T>(T /*tag*/) {
-        constexpr std::int64_t block = 64;
-        const auto* matrix = static_cast<const T*>(at[0]);
-        auto* results = static_cast<T*>(at[1]);
-#pragma omp parallel for
-        for (std::int64_t first = 0; first < columns; first += block) {
-          std::array<float, block> sums{};
-          const std::int64_t count = std::min(block, columns - first);
-          float* sum = sums.data();
-          for (std::int64_t row = 0; row < rows; ++row) {
-            const T* values = matrix + row * columns + first;
-#pragma omp simd
-            for (std::int64_t i = 0; i < count; ++i) sum[i] += static_cast<float>(values[i]);
-          }
-          for (std::int64_t i = 0; i < count; ++i) results[first + i] = static_cast<T>(sum[i]);
-        }
-      });
-    });
+    add_loop(
+        host::column_sums_name, {from, to}, [rows, columns, type](std::span<const address> at) {
+          with_number(type, [&]<class T>(T /*tag*/) {
+            host::column_sums(rows, columns, static_cast<const T*>(at[0]), static_cast<T*>(at[1]));
+          });
+        });
   }
 
   /// To be called last. `stored` says how the operands lie.
   void finish(const std::vector<dnnl::memory::desc>& stored) {
-    set_loop(stored, implementations_.empty()
-                         ? "layerbench:loop"
-                         : fmt::format("{}", fmt::join(implementations_, "+")));
+    set_loop(stored, fmt::format("{}", fmt::join(implementations_, "+")));
   }
   /// The same where all operands are row-major.
   void finish() { finish(row_major()); }
 
  private:
+  void note(const std::string& implementation) {
+    if (std::ranges::find(implementations_, implementation) != implementations_.end()) return;
+    implementations_.push_back(implementation);
+  }
+
   struct prepared {
     dnnl::primitive primitive;
     dnnl::memory::desc scratchpad;
@@ -239,7 +226,7 @@ class primitive_sequence : public primitive_plan {
   std::vector<prepared> primitives_;
   std::vector<action> actions_;
   std::vector<std::vector<float>> constants_;
-  std::vector<std::string> implementations_;  ///< distinct names of the library
+  std::vector<std::string> implementations_;  ///< distinct names
   std::size_t scratchpads_at_ = 0;            ///< behind the scratch memory
   std::size_t scratchpad_bytes_ = 0;
 };

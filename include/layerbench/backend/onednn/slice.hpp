@@ -2,7 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/onednn/pad.hpp>
+#include <cstddef>
+#include <optional>
+
+#include <layerbench/backend/kernels/host/pad.hpp>
+#include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/slice.hpp>
 
 namespace layerbench {
@@ -10,27 +14,32 @@ namespace layerbench {
 /// Forward is a reorder of a part of the source. The gradient is the loop of a padding: by the
 /// library it would be two passes over memory, zeros and a reorder into a part of them.
 template <>
-class plan<onednn::backend, op::slice> : public onednn::padding_plan {
+class plan<onednn::backend, op::slice> : public onednn::primitive_plan {
  public:
   plan(const onednn::backend& device, const op::slice& o, const plan_request& request)
-      : padding_plan(device, o.operands(request.pass, request.type)),
-        backward_(request.pass == op::pass::bwd) {
-    if (backward_) {
-      set_padding(device, o.padding(), false, request);
+      : primitive_plan(device, o.operands(request.pass, request.type)) {
+    if (request.pass == op::pass::bwd) {
+      onednn::checked("slice", [&] { build_bwd(device, o, request); });
     } else {
       onednn::checked("slice", [&] { build_fwd(device, o, request); });
     }
   }
 
   void run(const binding& bound) const {
-    if (backward_) {
-      padding_plan::run(bound);
-    } else {
-      primitive_plan::run(bound);
-    }
+    if (!padding_) return primitive_plan::run(bound);
+    padding_->run(at<void>(bound, 0), at<void>(bound, 1));
   }
 
  private:
+  void build_bwd(const onednn::backend& device, const op::slice& o, const plan_request& request) {
+    const auto stored = [&](std::size_t i) {
+      return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.order);
+    };
+    set_loop({stored(0), stored(1)}, host::padding::algorithm);
+    padding_.emplace(o.padding(), false, request.type, stored(0).get_strides(),
+                     stored(1).get_strides());
+  }
+
   void build_fwd(const onednn::backend& device, const op::slice& o, const plan_request& request) {
     dims offsets(o.dims.size(), 0);
     offsets[static_cast<std::size_t>(o.axis.value)] = o.begin.value;
@@ -48,7 +57,7 @@ class plan<onednn::backend, op::slice> : public onednn::padding_plan {
     set_passed_desc(0, part);
   }
 
-  bool backward_;
+  std::optional<host::padding> padding_;  ///< of the gradient
 };
 
 static_assert(implements<onednn::backend, op::slice>);

@@ -1,0 +1,75 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/op/stream.hpp>
+
+namespace layerbench::gpu {
+
+/// Memory streams by layerbench kernels, with loads and stores of 16 bytes through the L2 cache. A
+/// read of more than one warp first sets its sum to 0.
+template <>
+class own_plan<op::stream> : public call_plan {
+ public:
+  own_plan(const runtime& device, const op::stream& o, const plan_request& request)
+      : call_plan(device, o.operands(request.pass, request.type), request,
+                  algorithm_of(device, o, request)),
+        kind_(o.kind),
+        size_(size_of(o, request)),
+        grid_(grid_of(device, o.kind, size_)),
+        kernel_(device.find(dtype::f32, kernel_of(o.kind))) {}
+
+  void run(const binding& bound) const {
+    if (adds_up(kind_, grid_)) device().fill(bound[1], sizeof(float), std::byte{0});
+    const auto bytes = static_cast<std::int64_t>(sizeof(float));
+    kernel_.launch(grid_, bound[0], bound[1],
+                   kind_ == op::stream_kind::copy ? bytes * size_ : size_);
+  }
+
+ private:
+  [[nodiscard]] static const char* kernel_of(op::stream_kind kind) {
+    switch (kind) {
+      case op::stream_kind::read: return "stream_read";
+      case op::stream_kind::write: return "stream_write";
+      case op::stream_kind::copy: break;
+    }
+    return "copy";
+  }
+  [[nodiscard]] static std::string algorithm_of(const runtime& device, const op::stream& o,
+                                                const plan_request& request) {
+    const bool fills = adds_up(o.kind, grid_of(device, o.kind, size_of(o, request)));
+    return (fills ? std::string(device.fill_call()) + "+layerbench:" : "layerbench:") +
+           kernel_of(o.kind);
+  }
+  [[nodiscard]] static std::int64_t size_of(const op::stream& o, const plan_request& request) {
+    const auto operands = o.operands(request.pass, request.type);
+    return std::max(elements(operands[0].extents), elements(operands[1].extents));
+  }
+
+  /// Two blocks per multiprocessor keep enough reads in flight; more would only have more sums to
+  /// add up.
+  [[nodiscard]] static grid grid_of(const runtime& device, op::stream_kind kind,
+                                    std::int64_t size) {
+    grid result = grid_for_vectors(size, dtype::f32);
+    if (kind == op::stream_kind::read) {
+      result.blocks = std::min(result.blocks, 2 * static_cast<unsigned>(device.multiprocessors()));
+    }
+    return result;
+  }
+  [[nodiscard]] static bool adds_up(op::stream_kind kind, const grid& of) {
+    return kind == op::stream_kind::read && of.blocks * of.threads > 32;
+  }
+
+  op::stream_kind kind_;
+  std::int64_t size_;  ///< numbers that are read or written
+  grid grid_;
+  kernel kernel_;
+};
+
+}  // namespace layerbench::gpu
