@@ -18,6 +18,7 @@
 
 #include <layerbench/analysis/base/engine_overhead.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
+#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/manifest.hpp>
 #include <layerbench/result/measurement.hpp>
@@ -29,11 +30,6 @@ namespace detail {
 
 /// Whether a whole number, as text, is below ten or missing.
 [[nodiscard]] inline bool below_ten(std::string_view number) { return number.size() < 2; }
-
-LAYERBENCH_INLINE std::string device_of(const prediction& predicted,
-                                        std::span<const result::results> files) {
-  return std::ranges::find(files, predicted.files.front(), &result::results::file)->device();
-}
 
 [[nodiscard]] inline std::string overhead_conditions(const result::engine_overhead& known) {
   return fmt::format("{}/{}/threads:{}{}/cache:{}", known.backend, known.dtype, known.threads,

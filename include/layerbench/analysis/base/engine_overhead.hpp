@@ -15,10 +15,6 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-/// The device of a prediction's files, which agree in it.
-[[nodiscard]] std::string device_of(const prediction& predicted,
-                                    std::span<const result::results> files);
-
 /// The kind of kernel that a call needs.
 [[nodiscard]] std::string kernel_of(std::string_view op, std::string_view key);
 

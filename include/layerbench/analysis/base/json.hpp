@@ -4,13 +4,24 @@
 
 #include <optional>
 
+#include <layerbench/result/name.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// What the JSON of several subcommands has alike.
 namespace layerbench::analysis::detail {
 
-[[nodiscard]] inline json::value or_null(std::optional<double> number) {
+template <class Number>
+[[nodiscard]] json::value or_null(const std::optional<Number>& number) {
   return number ? json::value(*number) : json::value(nullptr);
+}
+
+/// The fields that a case begins with.
+[[nodiscard]] inline json::value case_fields(const result::configuration_name& of) {
+  return {{"model", of.model},
+          {"phase", of.phase()},
+          {"backend", of.backend},
+          {"dtype", of.dtype},
+          {"batch", of.batch}};
 }
 
 }  // namespace layerbench::analysis::detail

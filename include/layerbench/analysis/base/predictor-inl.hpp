@@ -303,6 +303,11 @@ LAYERBENCH_INLINE timings timings_of(const group& files) {
   return all;
 }
 
+LAYERBENCH_INLINE std::string device_of(const prediction& predicted,
+                                        std::span<const result::results> files) {
+  return std::ranges::find(files, predicted.files.front(), &result::results::file)->device();
+}
+
 LAYERBENCH_INLINE std::vector<predicted_case> predicted_cases(
     const group& files, const std::vector<model_choice>& choices, const options& chosen) {
   const timings measured = timings_of(files);

@@ -72,6 +72,10 @@ void require_rounds(const group& files);
 
 [[nodiscard]] timings timings_of(const group& files);
 
+/// The device of a prediction's files, which agree in it.
+[[nodiscard]] std::string device_of(const prediction& predicted,
+                                    std::span<const result::results> files);
+
 /// A case of comparable files, and its prediction.
 struct predicted_case {
   planned_configuration planned;

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include <layerbench/analysis/base/json.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
@@ -67,17 +68,13 @@ LAYERBENCH_INLINE json::value uncompared_json(const std::vector<uncompared>& all
 }
 
 [[nodiscard]] inline json::value model_json(const compared_model& of) {
-  json::value result{{"model", of.configuration.model},
-                     {"phase", of.configuration.phase()},
-                     {"backend", of.configuration.backend},
-                     {"dtype", of.configuration.dtype},
-                     {"batch", of.configuration.batch},
-                     {"case", of.configuration.text()},
-                     {"cache", of.cache},
-                     {"old_threads", of.old_threads},
-                     {"new_threads", of.new_threads}};
+  json::value result = case_fields(of.configuration);
+  result.update({{"case", of.configuration.text()},
+                 {"cache", of.cache},
+                 {"old_threads", of.old_threads},
+                 {"new_threads", of.new_threads}});
   add_compared(result, of);
-  result["left_out"] = of.left_out ? json::value(*of.left_out) : json::value(nullptr);
+  result["left_out"] = or_null(of.left_out);
   result["drivers"] = drivers_json(of.top_contributors);
   return result;
 }

@@ -7,13 +7,13 @@
 #include <utility>
 #include <vector>
 
+#include <layerbench/analysis/base/json.hpp>
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/nodes.hpp>
 #include <layerbench/analysis/compare/nodes_json.hpp>
 #include <layerbench/analysis/compare/nodes_text.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/result/name.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
 
@@ -55,17 +55,12 @@ LAYERBENCH_INLINE json::value to_json(const node_comparison& all) {
   }
   json::value models = json::value::array();
   for (const model_of_nodes& model : all.models) {
-    const result::configuration_name& configuration = model.configuration;
-    models.push_back({{"model", configuration.model},
-                      {"phase", configuration.phase()},
-                      {"backend", configuration.backend},
-                      {"dtype", configuration.dtype},
-                      {"batch", configuration.batch},
-                      {"case", configuration.text()},
-                      {"cache", model.cache},
-                      {"threads", model.threads},
-                      {"usual_seconds", model.usual_seconds},
-                      {"nodes", detail::times_json(all, model.times, true)}});
+    models.push_back(detail::case_fields(model.configuration));
+    models.back().update({{"case", model.configuration.text()},
+                          {"cache", model.cache},
+                          {"threads", model.threads},
+                          {"usual_seconds", model.usual_seconds},
+                          {"nodes", detail::times_json(all, model.times, true)}});
   }
   json::value layers = json::value::array();
   for (const layer_of_nodes& layer : all.layers) {

@@ -51,18 +51,14 @@ namespace detail {
 LAYERBENCH_INLINE json::value prediction_json(const prediction& p) {
   json::value layers = json::value::array();
   for (const layer_time& layer : p.layers) layers.push_back(layer_json(layer));
-  json::value result{{"model", p.configuration.model},
-                     {"phase", p.configuration.phase()},
-                     {"backend", p.configuration.backend},
-                     {"dtype", p.configuration.dtype},
-                     {"batch", p.configuration.batch},
-                     {"threads", p.threads},
-                     {"devices", 1},
-                     {"case", p.configuration.text()},
-                     {"files", p.files},
-                     {"derived", p.derived},
-                     {"cache", p.cache},
-                     {"method", p.method}};
+  json::value result = case_fields(p.configuration);
+  result.update({{"threads", p.threads},
+                 {"devices", 1},
+                 {"case", p.configuration.text()},
+                 {"files", p.files},
+                 {"derived", p.derived},
+                 {"cache", p.cache},
+                 {"method", p.method}});
   for (const auto& [name, seconds] : times(p)) result[name] = or_null(seconds);
   if (p.engine) {
     result["engine"] = {{"name", p.engine->engine},

@@ -4,11 +4,11 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <variant>
 
+#include <layerbench/analysis/base/json.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/scaling/json.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
@@ -31,8 +31,7 @@ namespace detail {
   } else if (const auto* table = std::get_if<collective_table>(&of.how)) {
     result["measured"] = table->devices();
     result["fitted"] = link_json(table->model().link);
-    const std::optional<double> residual = table->model().residual;
-    result["fitted"]["residual"] = residual ? json::value(*residual) : json::value();
+    result["fitted"]["residual"] = or_null(table->model().residual);
   } else {
     const hierarchy& nodes = *std::get<std::shared_ptr<const hierarchy>>(of.how);
     result["topology"] = "hierarchical";

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <cstddef>
-#include <optional>
 #include <span>
 #include <string>
 
+#include <layerbench/analysis/base/json.hpp>
 #include <layerbench/analysis/study/json.hpp>
 #include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/base/compiled.hpp>
@@ -28,7 +28,7 @@ namespace detail {
           {"device", own.device},
           {"files", own.files},
           {"method", own.method},
-          {"value", own.value ? json::value(*own.value) : json::value(nullptr)},
+          {"value", or_null(own.value)},
           {"low", bound(own.low)},
           {"high", bound(own.high)},
           {"disturbed", own.disturbed},

@@ -47,10 +47,7 @@ namespace detail {
 
 [[nodiscard]] inline own_figure figure_of(const prediction& p, const study& of,
                                           std::span<const result::results> files) {
-  own_figure own{machine_of(p), "", p.files, {}, 0, 0, p.method, "", p.disturbed};
-  for (const result::results& file : files) {
-    if (std::ranges::find(p.files, file.file) != p.files.end()) own.device = file.device();
-  }
+  own_figure own{machine_of(p), device_of(p, files), p.files, {}, 0, 0, p.method, "", p.disturbed};
   if (!p.step) {
     const std::string error = first_error(p, files);
     own.reason = fmt::format("{} layers not measured{}{}", p.missing.size(),

@@ -31,20 +31,15 @@ namespace detail {
 
 [[nodiscard]] inline json::value case_json(const validated& entry) {
   const prediction& p = entry.predicted;
-  json::value result{{"model", p.configuration.model},
-                     {"phase", p.configuration.phase()},
-                     {"backend", p.configuration.backend},
-                     {"dtype", p.configuration.dtype},
-                     {"batch", p.configuration.batch},
-                     {"threads", p.threads},
-                     {"case", p.configuration.text()},
-                     {"files", p.files},
-                     {"cache", p.cache},
-                     {"method", p.method}};
+  json::value result = case_fields(p.configuration);
+  result.update({{"threads", p.threads},
+                 {"case", p.configuration.text()},
+                 {"files", p.files},
+                 {"cache", p.cache},
+                 {"method", p.method}});
   for (const auto& [name, number] : numbers(entry)) result[name] = or_null(number);
   result["overhead_seconds"] = p.step->overhead;
-  const auto covered = entry.interval_contains_measured();
-  result["covered"] = covered ? json::value(*covered) : json::value(nullptr);
+  result["covered"] = or_null(entry.interval_contains_measured());
   result["predicted_rounds"] = p.rounds;
   result["measured_rounds"] = entry.measured.rounds;
   result["disturbed"] = entry.disturbed();
