@@ -552,6 +552,22 @@ TEST(Kernels, AreNamedInAlgorithms) {
             "layerbench:pool_max_gradient");
 }
 
+TEST(Kernels, AreFoundByTheNamesThatTheyHad) {
+  device_for<op::pool> pools(1);
+  const op::any pool(op::pool{.h = 2, .r = 2});
+  for (const char* name : {"nvrtc_pool_max_gradient", "layerbench:pool_max_gradient"}) {
+    EXPECT_EQ(pools.plan(pool, {.pass = bwd, .algorithm = name})->algorithm(),
+              "layerbench:pool_max_gradient");
+  }
+  EXPECT_THROW(pools.plan(pool, {.pass = bwd, .algorithm = "cudnnPoolingBackward"}), unsupported);
+  device_for<op::gemm> products(1);
+  const op::any product(op::gemm{.m = 2, .n = 3, .k = 4, .post = {op::post_op::add}});
+  const std::string now = products.plan(product, {})->algorithm();
+  ASSERT_TRUE(now.ends_with("+layerbench:post_ops")) << now;
+  const std::string before = now.substr(0, now.find('+')) + "_and_kernel";
+  EXPECT_EQ(products.plan(product, {.algorithm = before})->algorithm(), now);
+}
+
 TEST(Kernels, AreUnsupportedInOtherTypesAndOrders) {
   cudnn::backend device(1);
   using update = run::plan_of<cudnn::backend, op::update>;

@@ -367,6 +367,24 @@ TEST(IncludeOrder, HasNoRing) {
   EXPECT_THAT(ring(folders_of(library())), IsEmpty());
 }
 
+/// The folders of libraries, and how the names of a library begin; a plan by a graph of cuDNN calls
+/// it in its base class. Their lists of plans also name layerbench's kernels.
+const std::map<std::string, std::string> names_of_libraries{
+    {"backend/cudnn", R"(\b(cudnn[A-Z]|CUDNN_|graph_plan<))"},
+    {"backend/cublas", R"(\b(cublas[A-Z]|CUBLAS))"},
+    {"backend/onednn", R"(\b(dnnl::|dnnl_|DNNL_))"}};
+
+/// Whether a file in the folder of a library has nothing of that library.
+bool belongs_elsewhere(const std::string& file, const std::string& text) {
+  const auto library = names_of_libraries.find(directory(file));
+  if (library == names_of_libraries.end() || file.ends_with("/plans.hpp")) return false;
+  return matches(std::regex_replace(text, std::regex("//.*"), ""), library->second).empty();
+}
+
+TEST(IncludeOrder, KeepsLayerbenchsKernelsOutOfTheFoldersOfLibraries) {
+  for (const auto& [file, text] : library()) EXPECT_FALSE(belongs_elsewhere(file, text)) << file;
+}
+
 // The checks themselves.
 
 std::string header(const std::string& line) {
@@ -502,6 +520,16 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
   EXPECT_THAT(violations("base/a.hpp", good.substr(good.find('\n') + 1)), SizeIs(1));
   EXPECT_THAT(violations("base/a.hpp", good.substr(0, good.find("#pragma"))), SizeIs(1));
   EXPECT_THAT(violations("tools/a.cpp", "#include <vector>\n"), ElementsAre(HasSubstr("SPDX")));
+}
+
+TEST(IncludeOrderCheck, FindsWhatCallsNoLibrary) {
+  EXPECT_FALSE(belongs_elsewhere("backend/cudnn/a.hpp", header("check(cudnnCreate(&handle));")));
+  EXPECT_FALSE(
+      belongs_elsewhere("backend/onednn/a.hpp", header("dnnl::reorder::primitive_desc d;")));
+  EXPECT_FALSE(belongs_elsewhere("backend/onednn/plans.hpp", header("")));
+  EXPECT_FALSE(belongs_elsewhere("backend/kernels/gpu/a.hpp", header("")));
+  EXPECT_TRUE(belongs_elsewhere("backend/cudnn/a.hpp", header("int a;  // cudnnCreate(&handle)")));
+  EXPECT_TRUE(belongs_elsewhere("backend/cublas/a.hpp", header("check(cudnnCreate(&handle));")));
 }
 
 std::string includes(const std::string& name) {

@@ -6,7 +6,8 @@
   tools/update_docs.py           rewrites tables and figures
   tools/update_docs.py --check   exit code 1 if one is not up to date
   tools/update_docs.py --programs build/release
-                                 also what these programs print for --help, in docs/options.md
+                                 also what these programs print for --help, in docs/options.md,
+                                 and which plans the backends of this build have, in docs/ops.md
 
 A page marks the place of a table by two lines:
 
@@ -33,6 +34,7 @@ import sys
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VALIDATION = ROOT / "results" / "validation"
 HELP = re.compile(r"(<!-- help: ([^>]+) -->\n).*?(<!-- end of help -->)", re.DOTALL)
+PLANS = re.compile(r"(<!-- plans: ([^>]+) -->\n).*?(<!-- end of plans -->)", re.DOTALL)
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: [^ >]+)*) -->\n)"
                    r"(?:(?!<!-- table).)*?(<!-- end of table -->)", re.DOTALL)
 
@@ -512,6 +514,56 @@ def with_help(text, programs):
     return HELP.sub(shown, text)
 
 
+@functools.cache
+def plan_table(programs):
+    """What tests/plan_table.cpp prints; on the GPU in software, where it was built. Nothing where
+    the tests were not built."""
+    program = programs / "tests" / "plan_table"
+    if not program.exists():
+        return {}
+    # oneDNN as on the least processor with bf16, whatever this one has.
+    environment = {**os.environ, "LD_LIBRARY_PATH": str(programs / "tests" / "software_gpu"),
+                   "ONEDNN_MAX_CPU_ISA": "AVX512_CORE"}
+    done = subprocess.run([program], capture_output=True, text=True, check=True, env=environment)
+    return json.loads(done.stdout)
+
+
+def plan_rows(backends):
+    """A row per op and passes with equal plans: for each backend the code and its data types."""
+    def cell(types):
+        by_code = {}
+        for name in ("f32", "tf32", "f16", "bf16", "f8_e4m3", "s8", "u8"):
+            if name in types:
+                order = sorted(types[name], key=["library", "layerbench", "both"].index)
+                by_code.setdefault(" or ".join(order), []).append(name)
+        return "; ".join(f"{code}: {' '.join(names)}" for code, names in by_code.items()) or "-"
+    rows = []
+    for op in backends[0]:
+        passes = {name: None for of in backends for name in of[op]}
+        order = ["fwd", "fwd_training", "bwd", "bwd_data", "bwd_weights"]
+        by_cells = {}
+        for name in sorted(passes, key=order.index):
+            cells = tuple(cell(of[op].get(name, {})) for of in backends)
+            by_cells.setdefault(cells, []).append(name)
+        for cells, names in (by_cells or {("-",) * len(backends): ["all"]}).items():
+            rows.append([f"`{op}`", " ".join(names), *cells])
+    return rows
+
+
+def with_plans(text, programs):
+    """Fills the places for tables of plans: <!-- plans: cudnn cublas -->. Backends that this build or
+    machine lacks keep theirs."""
+    def shown(match):
+        begin, names, end = match.groups()
+        found = plan_table(programs)
+        if not all(name in found for name in names.split()):
+            return match.group(0)
+        backends = [found[name] for name in names.split()]
+        return begin + markdown(["op", "pass", *names.split()], plan_rows(backends),
+                                text_columns=2 + len(backends)) + end
+    return PLANS.sub(shown, text)
+
+
 def updated(text):
     def table(match):
         begin, name, arguments, end = match.groups()
@@ -531,7 +583,8 @@ def main():
     options = parser.parse_args()
     new = {page: updated(page.read_text()) for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}
     if options.programs:
-        new = {page: with_help(text, options.programs.resolve()) for page, text in new.items()}
+        programs = options.programs.resolve()
+        new = {page: with_plans(with_help(text, programs), programs) for page, text in new.items()}
     for name, draw in FIGURES.items():
         new[ROOT / "docs" / "figures" / f"{name}.svg"] = draw()
     stale = []
