@@ -73,23 +73,29 @@ void run(import_command& command) {
     throw usage_error(fmt::format(
         "--name: '{}' is not a name; use lower-case letters, digits and _", options.name));
   }
-  if (options.name.empty()) options.name = onnx::model_name_of(command.file);
+  const bool is_traced = command.format == "torch";
+  const onnx::graph model =
+      is_traced ? onnx::read_torch(command.file) : onnx::read_onnx(command.file);
+  if (options.name.empty() && !is_traced) options.name = onnx::model_name_of(command.file);
   if (without_controls(options.title, /*one_line=*/true) != options.title) {
     throw usage_error("--title: has a control character or an end of a line");
   }
   options.softmax = !command.no_softmax;
-  const onnx::imported imported = onnx::import_model(command.file, options, command.allow_partial);
+  const onnx::imported imported = onnx::import_model(model, options, command.allow_partial);
   write(command.output, imported.text);
 }
 
 }  // namespace
 
 void add_import(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("import", "Writes the shape file of an ONNX model");
+  CLI::App* command = app.add_subcommand("import", "Writes the shape file of an ONNX or PyTorch model");
   const auto options = std::make_shared<import_command>();
-  command->add_option("format", options->format, "Form of the model: onnx")
+  command
+      ->add_option("format", options->format,
+                   "Form of the model: onnx; or torch, the calls that tools/from_torch.py --export "
+                   "writes")
       ->required()
-      ->check(CLI::IsMember({"onnx"}));
+      ->check(CLI::IsMember({"onnx", "torch"}));
   command->add_option("file", options->file, "The model; its weights are not read")->required();
   add_output(*command, options->output, "The shape file; - or nothing: stdout");
   command->add_option("--name", options->options.name, "Name of the model [that of the file]")

@@ -1,6 +1,6 @@
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""Traces a PyTorch module and writes its calls as plain data, which torch_convert.py reads.
+"""Traces a PyTorch module and writes its calls as plain data, which `layerbench import torch` reads.
 
 The export is a dictionary that JSON can hold:
 

@@ -21,49 +21,55 @@
 namespace layerbench::tool::onnx {
 namespace {
 
-dims without_units(dims extents) {
-  std::erase(extents, 1);
-  return extents;
-}
+/// For each axis of `to` its number in `from`, nothing where it is one more of extent 1. Nothing at
+/// all if they have other axes, or as many.
+using axis_places = std::vector<std::optional<std::size_t>>;
 
-dims with_extent(dims extents, std::size_t axis, std::int64_t extent) {
-  extents.insert(extents.begin() + static_cast<std::ptrdiff_t>(axis), extent);
-  return extents;
-}
-
-/// The axis that `to` has more than `from`: the height, if it can be that; nothing for other
-/// differences.
-std::optional<std::size_t> added_axis(const dims& from, const dims& to) {
-  if (to.size() != 4 || from.size() != 3) return std::nullopt;
-  for (const std::size_t axis : {2U, 3U, 1U}) {
-    if (to[axis] == 1 && with_extent(from, axis, 1) == to) return axis;
+std::optional<axis_places> places_in(const dims& from, const dims& to) {
+  axis_places places;
+  std::size_t found = 0;
+  for (const std::int64_t extent : to) {
+    if (found < from.size() && from[found] == extent) {
+      places.emplace_back(found++);
+    } else if (extent == 1) {
+      places.emplace_back();
+    } else {
+      return std::nullopt;
+    }
   }
-  return std::nullopt;
+  return found == from.size() ? std::optional(places) : std::nullopt;
+}
+
+/// A list of a value per axis, with those of the added axes.
+dims with_added(const axis_places& places, const dims& values, std::int64_t added) {
+  dims result;
+  for (const auto& place : places) result.push_back(place ? values[*place] : added);
+  return result;
 }
 
 /// The new number of an axis.
-std::int64_t moved(std::int64_t axis, std::size_t added) {
-  return axis >= static_cast<std::int64_t>(added) ? axis + 1 : axis;
+std::int64_t moved(std::int64_t axis, const axis_places& places) {
+  return std::ranges::find(places, std::optional(static_cast<std::size_t>(axis))) - places.begin();
 }
 
 /// Ops with one size for each axis, which may have any number of them.
 template <class Op>
-std::optional<op::any> widened(const op::any& any, std::size_t axis) {
+std::optional<op::any> widened(const op::any& any, const axis_places& places) {
   const Op* found = any.get<Op>();
   if (found == nullptr) return std::nullopt;
   Op result = *found;
-  result.dims = with_extent(result.dims, axis, 1);
+  result.dims = with_added(places, result.dims, 1);
   if constexpr (requires { result.before; }) {
-    result.before.sizes = with_extent(result.before.sizes, axis, 0);
-    result.after.sizes = with_extent(result.after.sizes, axis, 0);
+    result.before.sizes = with_added(places, result.before.sizes, 0);
+    result.after.sizes = with_added(places, result.after.sizes, 0);
   }
   if constexpr (requires { result.dims1; }) {
-    if (!result.dims1.empty()) result.dims1 = with_extent(result.dims1, axis, 1);
+    if (!result.dims1.empty()) result.dims1 = with_added(places, result.dims1, 1);
   }
   if constexpr (requires { result.axis.value; }) {
-    result.axis.value = moved(result.axis.value, axis);
+    result.axis.value = moved(result.axis.value, places);
   } else if constexpr (requires { result.axis; }) {
-    result.axis = moved(result.axis, axis);
+    result.axis = moved(result.axis, places);
   }
   return op::any(result);
 }
@@ -83,36 +89,34 @@ std::optional<op::any> widened_transpose(const op::any& any, const dims& to, end
 }
 
 template <class... Ops>
-std::optional<op::any> first_widened(const op::any& any, std::size_t axis) {
+std::optional<op::any> first_widened(const op::any& any, const axis_places& places) {
   std::optional<op::any> result;
-  static_cast<void>(((result = widened<Ops>(any, axis)) || ...));
+  static_cast<void>(((result = widened<Ops>(any, places)) || ...));
   return result;
 }
 
 }  // namespace
 
-bool connects_with_units(const dims& from, const dims& to) {
-  return model::detail::connects(from, to) || without_units(from) == without_units(to);
+bool reads_as(const dims& from, const dims& to) {
+  const bool is_wider = from.size() > to.size();
+  return model::detail::connects(from, to) ||
+         places_in(is_wider ? to : from, is_wider ? from : to).has_value();
 }
 
 bool can_read(const dims& from, const dims& to) {
-  const auto sequence = [](const dims& of) {
-    return of.size() == 4 && of[2] == 1 ? dims{of[0], of[1], of[3]} : of;
-  };
-  return connects_with_units(from, to) || model::detail::connects(sequence(from), sequence(to));
+  return model::detail::connects(from, to) || op::transpose::are_parts(from, to);
 }
 
-std::optional<op::any> with_axis(const op::any& op, const dims& from, const dims& to,
+std::optional<op::any> with_axes(const op::any& op, const dims& from, const dims& to,
                                  end_of_edge end) {
-  if (auto result = widened_transpose(op, to, end)) {
-    return without_units(from) == without_units(to) ? result : std::nullopt;
-  }
-  const auto axis = added_axis(from, to);
-  if (!axis) return std::nullopt;
-  const op::layernorm* norm = op.get<op::layernorm>();
-  if (norm != nullptr && *axis == norm->dims.size()) return std::nullopt;  // not of its rows
+  const auto places = from.size() < to.size() ? places_in(from, to) : std::nullopt;
+  if (!places) return std::nullopt;
+  if (auto result = widened_transpose(op, to, end)) return result;
+  if (!places->front()) return std::nullopt;
+  const bool is_norm = op.get<op::layernorm>() != nullptr;
+  if (is_norm && !places->back()) return std::nullopt;  // not of its rows
   return first_widened<op::activation, op::add, op::concat, op::dropout, op::layernorm,
-                       op::multiply, op::pad, op::slice, op::softmax>(op, *axis);
+                       op::multiply, op::pad, op::slice, op::softmax>(op, *places);
 }
 
 }  // namespace layerbench::tool::onnx

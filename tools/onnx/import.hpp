@@ -8,10 +8,10 @@
 
 namespace layerbench::tool::onnx {
 
-/// Reads an ONNX model, says on stderr what its shape file has and what it lacks, and returns it.
-/// Throws bad_input, usage_error, unavailable in a build without protobuf, and error (incomplete)
-/// for a model that lacks nodes unless `allow_partial`.
-[[nodiscard]] imported import_model(const std::string& file, const import_options& options,
+/// Converts a model, says on stderr what its shape file has and what it lacks, and returns it.
+/// Throws bad_input, usage_error, and error (incomplete) for a model that lacks nodes unless
+/// `allow_partial`.
+[[nodiscard]] imported import_model(const graph& model, const import_options& options,
                                     bool allow_partial);
 
 /// Lets model::load() read ONNX models, which are imported once per program.

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <unordered_map>
 
@@ -144,6 +145,10 @@ class reader {
     place_.clear();
     if (!has_graph) fail("is no ONNX model: it has no graph");
     finish();
+    result_.source = fmt::format("{} (ONNX, opset {}{}{})",
+                                 std::filesystem::path(result_.file).filename().string(),
+                                 result_.opset, result_.producer.empty() ? "" : ", by ",
+                                 result_.producer.substr(0, 80));
     return std::move(result_);
   }
 
@@ -558,6 +563,6 @@ class reader {
 
 }  // namespace
 
-graph read(const std::string& file) { return reader(file).read(); }
+graph read_onnx(const std::string& file) { return reader(file).read(); }
 
 }  // namespace layerbench::tool::onnx

@@ -6,7 +6,7 @@
 
 namespace layerbench::tool::onnx {
 
-graph read(const std::string& file) {
+graph read_onnx(const std::string& file) {
   throw unavailable(
       fmt::format("{}: this build cannot read ONNX, which needs protobuf. Install it (Debian: "
                   "libprotobuf-dev), then configure and build again",

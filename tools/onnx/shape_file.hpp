@@ -41,7 +41,7 @@ struct imported {
 
 /// Converts a model, and reads the result as programs do. Throws bad_input, error where that fails,
 /// and usage_error for a batch that the file does not allow.
-[[nodiscard]] imported shape_file_of(graph g, import_options options);
+[[nodiscard]] imported shape_file_of(graph g, const import_options& options);
 
 /// A name of a model from that of its file.
 [[nodiscard]] std::string model_name_of(const std::string& file);
