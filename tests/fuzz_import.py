@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gives `layerbench import` damaged models, ONNX files and traced calls of PyTorch: each ends with a documented exit code, bad input names
-the file, messages have no control characters, what is written loads again, and nothing crashes. Meant
-for a build with sanitizers:
+"""Gives `layerbench import` damaged models, ONNX files and traced calls of PyTorch: each ends with a
+documented exit code, bad input names the file, messages have no control characters, what is written
+loads again, and nothing crashes. Meant for a build with sanitizers:
 
   tests/fuzz_import.py --build build/asan --seconds 600
 

@@ -16,7 +16,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/shape/json.hpp>
 
-#include "onnx/shape_file.hpp"
+#include "import/shape_file.hpp"
 #include "support/temporary_directory.hpp"
 
 /// The import of calls that PyTorch has traced. tests/from_torch_test.py has what it makes of them.
@@ -80,7 +80,7 @@ TEST(ImportTorch, DamagedExportsAreBadInputOrIncomplete) {
       if (damaged.likely(0.3)) damaged(wrong);
       const std::string file = directory.write("export.json", wrong.dump()).string();
       try {
-        static_cast<void>(tool::onnx::shape_file_of(tool::onnx::read_torch(file), {}));
+        static_cast<void>(tool::importer::shape_file_of(tool::importer::read_torch(file), {}));
         ++codes[0];
       } catch (const error& refused) {
         ++codes[static_cast<int>(refused.code())];

@@ -14,7 +14,7 @@
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/shape/record_json.hpp>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 // A model is converted at two batches. Sizes that differ are multiples of the batch. Both are
@@ -381,4 +381,4 @@ imported shape_file_of(graph g, const import_options& options) {
   }
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -12,7 +12,7 @@
 #include "conversion.hpp"
 #include "graph.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// The extents of an input, in place of those that the file leaves open.
 struct given_input {
@@ -46,4 +46,4 @@ struct imported {
 /// A name of a model from that of its file.
 [[nodiscard]] std::string model_name_of(const std::string& file);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

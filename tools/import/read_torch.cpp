@@ -13,7 +13,7 @@
 // of ONNX where there is one, and what becomes of its arguments. Calls that no op computes keep
 // their names, which no rule has.
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 constexpr std::int64_t version = 1;
@@ -31,9 +31,9 @@ double machine_epsilon(int type) {
 
 int type_of(std::string_view dtype) {
   static const std::unordered_map<std::string_view, int> types{
-      {"float32", element::f32},  {"float64", element::f64}, {"float16", element::f16},
-      {"bfloat16", element::bf16}, {"int64", element::i64},  {"int32", element::i32},
-      {"bool", element::boolean}, {"uint8", element::u8},    {"int8", element::i8}};
+      {"float32", element::f32},   {"float64", element::f64}, {"float16", element::f16},
+      {"bfloat16", element::bf16}, {"int64", element::i64},   {"int32", element::i32},
+      {"bool", element::boolean},  {"uint8", element::u8},    {"int8", element::i8}};
   const auto found = types.find(dtype);
   return found == types.end() ? 0 : found->second;
 }
@@ -53,8 +53,7 @@ std::string base_of(const std::string& target) {
 
 class reader {
  public:
-  explicit reader(const std::string& file)
-      : file_(json::parse_file(file)), root_(file_, file) {
+  explicit reader(const std::string& file) : file_(json::parse_file(file)), root_(file_, file) {
     result_.file = file;
     result_.opset = 23;
     result_.is_traced = true;
@@ -270,8 +269,7 @@ class reader {
     node_.refusal = std::move(reason);
     node_.attributes.clear();
     node_.inputs.clear();
-    const bool reads_nothing =
-        constants.find(' ' + node_.call + ' ') != std::string_view::npos;
+    const bool reads_nothing = constants.find(' ' + node_.call + ' ') != std::string_view::npos;
     if (!reads_nothing) references((*call_)["args"].get(), 0);
   }
 
@@ -298,10 +296,10 @@ class reader {
   // Arguments.
 
   [[noreturn]] void wrong(std::string_view key, std::string_view what) const {
-    throw bad_input(result_.file,
-                    fmt::format("/calls/{}/args{}{}", index_, key.empty() ? "" : "/",
-                                json::detail::token(key)),
-                    what);
+    throw bad_input(
+        result_.file,
+        fmt::format("/calls/{}/args{}{}", index_, key.empty() ? "" : "/", json::detail::token(key)),
+        what);
   }
 
   /// Null where it is missing.
@@ -438,8 +436,7 @@ class reader {
     if (axes_of_input(0) != filters) {
       return refuse(fmt::format("of a tensor with {} axes", axes_of_input(0)));
     }
-    const bool transposed =
-        node_.call.starts_with("conv_transpose") || flag("transposed");
+    const bool transposed = node_.call.starts_with("conv_transpose") || flag("transposed");
     if (transposed) node_.op = "ConvTranspose";
     const dims stride = axes_sizes("stride", axes, 1, dims(axes, 1));
     const dims dilation = axes_sizes("dilation", axes, 1, dims(axes, 1));
@@ -455,7 +452,8 @@ class reader {
       wrong("groups", "does not fit the channels");
     }
     give("group", groups);
-    if (transposed) give_list("output_padding", axes_sizes("output_padding", axes, 0, dims(axes, 0)));
+    if (transposed)
+      give_list("output_padding", axes_sizes("output_padding", axes, 0, dims(axes, 0)));
   }
 
   /// Those before all axes, then those behind.
@@ -486,7 +484,8 @@ class reader {
   }
 
   void pool() {
-    const char digit = *std::ranges::find_if(node_.call, [](char c) { return c >= '1' && c <= '3'; });
+    const char digit =
+        *std::ranges::find_if(node_.call, [](char c) { return c >= '1' && c <= '3'; });
     const auto axes = static_cast<std::size_t>(digit - '0');
     if (axes_of_input(0) != axes + 2) return refuse("without a batch");
     const dims size = axes_sizes("kernel_size", axes, 1, std::nullopt);
@@ -566,11 +565,13 @@ class reader {
   void hardsigmoid() { give_number("alpha", 1.0 / 6); }
   void gelu() {
     const json::value* found = argument("approximate");
-    give_text("approximate", found != nullptr && found->is_string() ? found->get<std::string>() : "none");
+    give_text("approximate",
+              found != nullptr && found->is_string() ? found->get<std::string>() : "none");
   }
   void leaky_relu() { give_number("alpha", number("negative_slope", 0.01)); }
   void elu() {
-    if (needs("scale", 1, 1) && needs("input_scale", 1, 1)) give_number("alpha", number("alpha", 1));
+    if (needs("scale", 1, 1) && needs("input_scale", 1, 1))
+      give_number("alpha", number("alpha", 1));
   }
 
   /// Half of the channels times the sigmoid of the others, as three nodes.
@@ -581,9 +582,7 @@ class reader {
     const named_size part = half[static_cast<std::size_t>(at)];
     if (part.size < 0) return refuse("along the batch");
     const node whole = node_;
-    const auto value = [&] {
-      return add_value("", half, result_.values[whole.outputs[0]].type);
-    };
+    const auto value = [&] { return add_value("", half, result_.values[whole.outputs[0]].type); };
     node_.op = "Split";
     node_.outputs = {value(), value()};
     give("axis", at);
@@ -633,9 +632,9 @@ class reader {
     const json::value* mode = argument("mode");
     const json::value* value = argument("value");
     if ((mode != nullptr && *mode != "constant") || (value != nullptr && *value != 0)) {
-      return refuse(fmt::format(
-          "with other than zeros ({})",
-          mode != nullptr && mode->is_string() ? mode->get<std::string>() : "constant"));
+      return refuse(fmt::format("with other than zeros ({})", mode != nullptr && mode->is_string()
+                                                                  ? mode->get<std::string>()
+                                                                  : "constant"));
     }
     const dims listed = integers("pad");
     const std::size_t axes = axes_of_input(0);
@@ -654,9 +653,8 @@ class reader {
     if (!flag("has_biases")) return refuse("without biases");
     const auto weights = list_of_tensors("params");
     const json::value* states = argument("hx");
-    const auto initial = states != nullptr && states->is_array()
-                             ? list_of_tensors("hx")
-                             : std::vector{reference("hx")};
+    const auto initial = states != nullptr && states->is_array() ? list_of_tensors("hx")
+                                                                 : std::vector{reference("hx")};
     const std::int64_t depth = integer("num_layers");
     const std::int64_t ways = flag("bidirectional") ? 2 : 1;
     const auto given = static_cast<std::int64_t>(weights.size());
@@ -840,4 +838,4 @@ const std::unordered_map<std::string_view, reader::meaning> reader::meanings = [
 
 graph read_torch(const std::string& file) { return reader(file).read(); }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -6,7 +6,7 @@
 
 #include "shape_file.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// Converts a model, says on stderr what its shape file has and what it lacks, and returns it.
 /// Throws bad_input, usage_error, and error (incomplete) for a model that lacks nodes unless
@@ -17,4 +17,4 @@ namespace layerbench::tool::onnx {
 /// Lets model::load() read ONNX models, which are imported once per program.
 void install_importer();
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

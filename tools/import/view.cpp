@@ -6,7 +6,7 @@
 
 #include <layerbench/op/transpose.hpp>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 bool is_in_order(const axes& of) {
@@ -162,4 +162,4 @@ view view::without_repeats() const {
   return laid_out(std::move(to), kept);
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -18,7 +18,7 @@
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/transpose.hpp>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// For each axis of `to` its number in `from`, nothing where it is one more of extent 1. Nothing at
@@ -119,4 +119,4 @@ std::optional<op::any> with_axes(const op::any& op, const dims& from, const dims
                        op::multiply, op::pad, op::slice, op::softmax>(op, *places);
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -15,7 +15,7 @@
 #include "graph.hpp"
 #include "inference.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// A layer, and the positions of the layers that it reads; nothing: the model's input.
 struct layer {
@@ -74,4 +74,4 @@ struct conversion {
 /// one. Throws bad_input.
 [[nodiscard]] conversion convert(const graph& g, const sizes& of, bool softmax);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -19,9 +19,9 @@
 #include <layerbench/base/name.hpp>
 #include <layerbench/shape/dims.hpp>
 
-/// Import of models: of ONNX files, and of calls that PyTorch has traced. The names of messages, ops
-/// and fields are those of onnx.proto; read_torch.cpp has a table of PyTorch's.
-namespace layerbench::tool::onnx {
+/// Import of models: of ONNX files, and of calls that PyTorch has traced. The names of messages,
+/// ops and fields are those of onnx.proto; read_torch.cpp has a table of PyTorch's.
+namespace layerbench::tool::importer {
 
 /// Element types, by their numbers in TensorProto.DataType.
 namespace element {
@@ -204,4 +204,4 @@ struct graph {
 /// bad_input with the file and the place in it.
 [[nodiscard]] graph read_torch(const std::string& file);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

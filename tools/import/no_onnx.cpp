@@ -4,7 +4,7 @@
 
 #include "graph.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 graph read_onnx(const std::string& file) {
   throw unavailable(
@@ -13,4 +13,4 @@ graph read_onnx(const std::string& file) {
                   file));
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// Whether a constant, of which bf16 keeps 8 bits, is b.
@@ -147,8 +147,8 @@ class matcher {
         if (auto gelu = gelu_of(root, x, other)) return gelu;
       } else if (near(found.constant, 1.0 / 6) && shifted_clip(other) == x) {
         return created(root, "HardSwish", {x});
-      } else if (!graph_.is_traced && near(found.constant, 1) && by != nullptr && by->has_input(0) &&
-                 source(by->input(0)) == x) {
+      } else if (!graph_.is_traced && near(found.constant, 1) && by != nullptr &&
+                 by->has_input(0) && source(by->input(0)) == x) {
         if (by->op == "Sigmoid") return created(root, "Swish", {x});
         if (by->op == "HardSigmoid" && near(by->number("alpha", 0.2), 1.0 / 6)) {
           return created(root, "HardSwish", {x});
@@ -315,9 +315,9 @@ class matcher {
       if (by == nullptr || !by->has_input(1) || by->has_input(2) || !is_read_once(sum, *by))
         continue;
       const bool convolves = by->op == "Conv" || by->op == "ConvTranspose";
-      const bool fits = convolves ? is_by_channel(by->outputs[0], bias)
-                                  : by->op == "Gemm" && !graph_.is_traced &&
-                                        is_by_column(by->outputs[0], bias);
+      const bool fits =
+          convolves ? is_by_channel(by->outputs[0], bias)
+                    : by->op == "Gemm" && !graph_.is_traced && is_by_column(by->outputs[0], bias);
       if (!by->is_standard() || !fits || !by->refusal.empty()) continue;
       node result = *by;
       result.inputs = {by->input(0), by->input(1), bias};
@@ -363,7 +363,8 @@ class matcher {
   };
   [[nodiscard]] with_number with_number_of(std::size_t value, std::string_view op) const {
     const node* by = writer(value, op);
-    const auto found = by == nullptr || by->inputs.size() != 2 ? std::nullopt : number(by->input(1));
+    const auto found =
+        by == nullptr || by->inputs.size() != 2 ? std::nullopt : number(by->input(1));
     return found ? with_number{by, *found} : with_number{};
   }
 
@@ -541,4 +542,4 @@ std::vector<step> steps_of(const graph& g, const std::vector<known>& values) {
   return steps;
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -28,7 +28,7 @@
 #include "axes.hpp"
 #include "converter.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// The number that a 32-bit one of the file stands for: 1e-5, not 9.99999974737875e-06.
@@ -177,9 +177,7 @@ view global_pool(converter& to, const view& x, op::pool_kind kind) {
   return pool_of(to, x, kind, size, dims(size.size(), 1));
 }
 
-view global_max_pool(converter& to) {
-  return global_pool(to, to.source(0), op::pool_kind::max);
-}
+view global_max_pool(converter& to) { return global_pool(to, to.source(0), op::pool_kind::max); }
 view global_average_pool(converter& to) {
   return global_pool(to, to.source(0), op::pool_kind::average);
 }
@@ -233,8 +231,8 @@ view reduce(converter& to) {
     size[over[0] - 2] = to.plain(x.extents[over[0]]);
     return pool_of(to, x, Kind, size, {1, 1});
   }
-  const bool leaves_channels = (axes_count == 3 || axes_count == 4) &&
-                               over.size() == axes_count - 2 && over.front() != 0;
+  const bool leaves_channels =
+      (axes_count == 3 || axes_count == 4) && over.size() == axes_count - 2 && over.front() != 0;
   if (!leaves_channels) throw unknown("over other than height and width");
   std::vector<std::size_t> order;
   for (std::size_t axis = 0; axis < axes_count; ++axis) {
@@ -252,9 +250,9 @@ view batch_normalization(converter& to) {
   for (std::size_t i = 1; i < 3 && to.is_traced(); ++i) {
     if (to.of().has_input(i)) static_cast<void>(to.weight(i));
   }
-  return to.append(op::batchnorm{n, c, h, w, epsilon_of(to.of()), to.of().has_input(1),
-                                 to.of().has_input(2)},
-                   {x});
+  return to.append(
+      op::batchnorm{n, c, h, w, epsilon_of(to.of()), to.of().has_input(1), to.of().has_input(2)},
+      {x});
 }
 
 view local_norm(converter& to) {
@@ -521,8 +519,7 @@ view layer_norm(converter& to) {
     return to.of().has_input(i) && !to.is_computed(to.weight(i));
   };
   const op::layernorm created{extents, is_rms ? op::layernorm_kind::rms : op::layernorm_kind::layer,
-                              epsilon_of(to.of()), learns(1),
-                              is_rms || learns(2)};
+                              epsilon_of(to.of()), learns(1), is_rms || learns(2)};
   if (x.order && columns.size() == 1 && x.has_rows()) {
     return to.append(created, {x.memory()}).laid_out(to.extents(), x);
   }
@@ -678,9 +675,7 @@ dims common_extents(const view& x, const view& y) {
 /// Tensors that a layer combines by element. Rows in any order will not do beside axes in another
 /// one.
 std::vector<view> in_one_order(std::vector<view> all) {
-  const auto is_like_first = [&](const view& x) {
-    return x.extents == all[0].extents && !x.order;
-  };
+  const auto is_like_first = [&](const view& x) { return x.extents == all[0].extents && !x.order; };
   if (std::ranges::all_of(all, is_like_first)) return all;
   for (view& x : all) x = x.ordered_for({});
   return all;
@@ -792,8 +787,7 @@ view learned_rows(converter& to, const view& weight) {
   }
   to.note("a parameter that each image gets is an embedding of one row");
   const view index{source_kind::input, {rows}, {rows}};
-  const std::string word =
-      to.is_traced() ? to.word_of(weight) : std::string(op::embedding::name);
+  const std::string word = to.is_traced() ? to.word_of(weight) : std::string(op::embedding::name);
   return to.append(op::embedding{rows, 1, columns}, {index}, word).viewed(weight.extents);
 }
 
@@ -1134,9 +1128,9 @@ view recurrent_call(converter& to) {
   const std::int64_t batch = x.extents[batch_first ? 0 : 1];
   std::int64_t inputs = to.plain(x.extents[2]);
   const std::int64_t width = hidden * (both ? 2 : 1);
-  const bool turns = batch_first && (x.order || (x.from == source_kind::layer &&
-                                                 !model::detail::connects(
-                                                     x.written, {steps, batch, inputs})));
+  const bool turns =
+      batch_first && (x.order || (x.from == source_kind::layer &&
+                                  !model::detail::connects(x.written, {steps, batch, inputs})));
   view y = turns ? x.permuted({1, 0, 2}) : x;
   const op::rnn_kind kind = of.call == "lstm"  ? op::rnn_kind::lstm
                             : of.call == "gru" ? op::rnn_kind::gru
@@ -1233,4 +1227,4 @@ rule rule_of(std::string_view op) {
   return found == rules.end() ? nullptr : found->second;
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

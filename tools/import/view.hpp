@@ -14,7 +14,7 @@
 #include "graph.hpp"
 
 /// Tensors as nodes see them: views of what layers wrote.
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// Thrown for a node that no op computes; the text is the reason, empty where the node says it all.
 struct unknown : std::runtime_error {
@@ -103,4 +103,4 @@ struct view {
   [[nodiscard]] view without_repeats() const;
 };
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -20,7 +20,7 @@
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/model/shape_file.hpp>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// Says something on stderr; names come from the file.
@@ -135,4 +135,4 @@ imported import_model(const graph& model, const import_options& options, bool al
 
 void install_importer() { model::importer_of_onnx() = &text_of; }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

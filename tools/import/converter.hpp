@@ -21,7 +21,7 @@
 #include "patterns.hpp"
 #include "view.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 class converter;
 
@@ -168,4 +168,4 @@ class converter {
 /// The rule of an ONNX op; null if there is none.
 [[nodiscard]] rule rule_of(std::string_view op);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

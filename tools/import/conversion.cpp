@@ -17,7 +17,7 @@
 #include "branches.hpp"
 #include "converter.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// The module of PyTorch that a node belongs to. The newer exporter lists the modules around it in
@@ -100,8 +100,8 @@ void converter::start() {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const value& of = graph_.values[i];
     if (!of.initializer) continue;
-    const bool is_number = !of.initializer->is_learned.value_or(
-        !is_integral(values_[i].type) && elements(*values_[i].extents) != 1);
+    const bool is_number = !of.initializer->is_learned.value_or(!is_integral(values_[i].type) &&
+                                                                elements(*values_[i].extents) != 1);
     views_[i] = view{is_number ? source_kind::constant : source_kind::weight, *values_[i].extents,
                      *values_[i].extents};
     views_[i]->value = i;
@@ -445,8 +445,7 @@ bool converter::is_complete(const axes& of) {
 }
 
 const dims& converter::element_extents(const view& x) {
-  const bool as_it_is =
-      x.from != source_kind::layer || x.order || reads_as(x.written, x.extents);
+  const bool as_it_is = x.from != source_kind::layer || x.order || reads_as(x.written, x.extents);
   return as_it_is ? x.extents : x.written;
 }
 
@@ -529,8 +528,8 @@ view converter::seen_as(const view& seen, const dims& to) {
 
 // The model as a whole.
 
-/// Sequences have three axes in models, and four in the ops of images. A layer between the two kinds
-/// gets the axes of its neighbours: the missing one has an extent of 1.
+/// Sequences have three axes in models, and four in the ops of images. A layer between the two
+/// kinds gets the axes of its neighbours: the missing one has an extent of 1.
 void converter::match_axes() {
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
@@ -756,4 +755,4 @@ std::optional<flop_count> left_out(const conversion& of) {
   return all;
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -11,7 +11,7 @@
 
 #include <layerbench/op/op.hpp>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// Elements of a computed constant, and of all of them together.
@@ -1060,4 +1060,4 @@ std::vector<known> infer_inside(const graph& body, const sizes& of, const outer_
   return inference(body, of).run_inside(outer, inputs);
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

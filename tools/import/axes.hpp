@@ -8,7 +8,7 @@
 #include <layerbench/shape/dims.hpp>
 
 /// Axes of extent 1, which ops of images have and sequences have not.
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// Whether a layer reads a tensor of extents `from` as `to` without a copy, perhaps once one of
 /// them has more axes of extent 1.
@@ -25,4 +25,4 @@ enum class end_of_edge { source, destination };
 [[nodiscard]] std::optional<op::any> with_axes(const op::any& op, const dims& from, const dims& to,
                                                end_of_edge end);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer
