@@ -166,6 +166,7 @@ void converter::set(std::size_t output, view result) {
 
 view converter::left_out() const {
   view result{source_kind::left_out, {}, {}};
+  result.value = of().outputs[0];
   if (values_[of().outputs[0]].extents) result.extents = *values_[of().outputs[0]].extents;
   result.written = result.extents;
   for (const std::size_t input : of().inputs) {
@@ -316,7 +317,7 @@ learned_values converter::count_learned() const {
   std::set<std::size_t> behind_folded;
   for (const auto& [value, nodes] : used_) {
     result.known += size(value);
-    result.shared += nodes.size() > 1 && !split_.contains(value) ? 1 : 0;
+    if (nodes.size() > 1 && !split_.contains(value)) ++result.shared;
     const auto computed = folded_.find(value);
     if (computed == folded_.end()) {
       behind.insert(value);
@@ -373,8 +374,9 @@ const view& converter::source(std::size_t i) const {
 const view& converter::weight(std::size_t i) const {
   const view& found = input(i);
   if (found.from == source_kind::left_out) throw follows();
-  if (found.is_data() || (graph_.is_traced && found.from == source_kind::constant)) {
-    throw unknown("of weights that are computed");
+  if (found.is_data()) throw unknown("of weights that are computed");
+  if (graph_.is_traced && found.from == source_kind::constant) {
+    throw unknown("of weights that are constants");
   }
   return found;
 }
@@ -647,7 +649,7 @@ void converter::split_projections(std::set<std::size_t>& gone) {
     if (whole == nullptr || whole->batch != 1 || !readers.contains(i)) continue;
     std::vector<std::size_t> parts;
     for (const auto& [reader, place] : readers.at(i)) parts.push_back(reader);
-    if (is_returned(i) || !tiles(parts)) continue;
+    if (parts.empty() || is_returned(i) || !tiles(parts)) continue;
     std::map<std::size_t, std::string> words;
     for (const std::size_t part : parts) {
       for (const auto& [reader, place] : readers[part]) {

@@ -442,7 +442,9 @@ view attention_of(converter& to, std::vector<view> operands, bool causal) {
   op::attention created{elements(sequences), to.plain(query[0]), to.plain(query[1]),
                         to.plain(key[1]), to.plain(query[2])};
   const mask_kind mask = mask_of(to, mask_input(to.of()), created.q, created.k);
-  if (mask == mask_kind::learned) throw unknown("with a learned mask, or a large one");
+  if (mask == mask_kind::learned) {
+    throw unknown(to.is_traced() ? "with a learned mask" : "with a learned or large mask");
+  }
   if (mask == mask_kind::other) {
     to.note(fmt::format("a mask of {} is left out", to.is_traced() ? to.of().call : "attention"));
   }

@@ -68,7 +68,7 @@ struct view {
   dims extents;                           ///< as ONNX has them
   dims written;                           ///< of the layer's result, or of the weight
   std::size_t layer = no_value;           ///< that wrote it
-  std::size_t value = no_value;           ///< of the graph: the weight
+  std::size_t value = no_value;           ///< of the graph: the weight, or what is left out
   std::vector<std::size_t> sources = {};  ///< of `left_out`: the values that its node reads
   std::optional<axes> order = {};         ///< where the axes lie in memory, if not in order
   bool transposed = false;  ///< a matrix of weights that is stored the other way round
