@@ -194,6 +194,40 @@ class Conversion(unittest.TestCase):
                 self.assertEqual([layer["shape"]["epsilon"] for layer in json.loads(out)["layers"]
                                   if layer["shape"].get("kind") == "rms"], [epsilon])
 
+    def test_what_only_together_is_an_op_is_one_layer(self):
+        def call(name, target, **args):
+            dims = ["batch", 1] if name in ("mean", "square_mean", "sum", "root") else ["batch", 8]
+            return {"name": name, "target": f"aten.{target}.Tensor", "module": "", "args": args,
+                    "dims": dims}
+
+        linear = call("linear", "linear", input="%x", weight="%w")
+        hardswish = [call("shifted", "add", self="%linear", other=3),
+                     call("clipped", "clamp", self="%shifted", min=0, max=6),
+                     call("product", "mul", self="%linear", other="%clipped"),
+                     call("last", "div", self="%product", other=6)]
+        norm = [call("mean", "mean", self="%linear", dim=[-1], keepdim=True),
+                call("centred", "sub", self="%linear", other="%mean"),
+                call("square", "pow", self="%centred", exponent=2),
+                call("square_mean", "mean", self="%square", dim=[-1], keepdim=True),
+                call("sum", "add", self="%square_mean", other=1e-6),
+                call("root", "sqrt", self="%sum"),
+                call("divided", "div", self="%centred", other="%root"),
+                call("scaled", "mul", self="%divided", other="%scale"),
+                call("last", "add", self="%scaled", other="%shift")]
+        # Each of these calls is a kernel of its own in PyTorch.
+        swish = [call("sigmoid", "sigmoid", self="%linear"),
+                 call("last", "mul", self="%linear", other="%sigmoid")]
+        for calls, ops in ((hardswish, ["gemm", "activation"]), (norm, ["gemm", "layernorm"]),
+                           (swish, ["gemm", "activation", "multiply"])):
+            with self.subTest(ops):
+                code, out, err = convert({
+                    "layerbench_torch_export": 1, "name": "formula",
+                    "inputs": {"x": {"dims": ["batch", 8]}}, "outputs": ["last"],
+                    "weights": {"w": [8, 8], "scale": [8], "shift": [8]},
+                    "calls": [linear, *calls]}, "--no-softmax")
+                self.assertEqual(code, 0, err)
+                self.assertEqual([layer["op"] for layer in json.loads(out)["layers"]], ops)
+
     def test_masks(self):
         data = stored("attention")
         masked = next(call for call in data["calls"] if "mask" in call)
