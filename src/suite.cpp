@@ -5,13 +5,13 @@
 #include <layerbench/cli/main.hpp>
 
 #include "epilogues.hpp"
-#include "onnx/import.hpp"
+#include "import/import.hpp"
 
 namespace layerbench::programs {
 
 int run_suite(int argc, char** argv, const run::program& what, const run::registry& known,
               const run::communicator_factory& make_ranks) {
-  tool::onnx::install_importer();
+  tool::importer::install_importer();
   run::epilogue after;
   if (what.whole_model()) after = &print_predictions;
   if (what.peaks) after = &print_peaks;

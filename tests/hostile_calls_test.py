@@ -865,6 +865,10 @@ class FilesCase(Case):
     def measure(self, *arguments, **options):
         return self.bench("bench_model", "--model=net.json", *QUICK, *arguments, **options)
 
+    def from_export(self, *arguments, **options):
+        return self.python("from_torch.py", f"--layerbench={TOOL}", "--from-export", *arguments,
+                           **options)
+
     def python(self, script, *arguments, code=0, **options):
         return self.call([sys.executable, ROOT / "tools" / script, *arguments], code, **options)
 
@@ -944,8 +948,7 @@ class OutputsKeepInputs(FilesCase):
 
     def test_of_python_tools(self):
         export = self.write("export.json", self.exported())
-        self.python("from_torch.py", "--from-export", export, "-o", export, "--overwrite", code=2,
-                    untouched=[export])
+        self.from_export(export, "-o", export, "--overwrite", code=2, untouched=[export])
         for option in ("-o", "--export"):
             self.python("from_torch.py", "net.py:make", option, "net.py", "--overwrite", code=2,
                         untouched=["net.py"])
@@ -975,10 +978,8 @@ class OutputsKeepInputs(FilesCase):
                   untouched=["chain.json"])
         self.measure("--benchmark_out=plan.json", code=2, untouched=["plan.json"])
         self.measure("--benchmark_out=net.py", code=2, untouched=["net.py"])
-        self.python("from_torch.py", "--from-export", export, "-o", "net.py", code=2,
-                    untouched=["net.py"])
-        self.python("from_torch.py", "--from-export", export, "-o", "tiny.json", code=2,
-                    untouched=["tiny.json"])
+        self.from_export(export, "-o", "net.py", code=2, untouched=["net.py"])
+        self.from_export(export, "-o", "tiny.json", code=2, untouched=["tiny.json"])
         self.python("engines.py", "net.json", "--threads=1", f"--layerbench={TOOL}", "-o", "net.py",
                     code=2, untouched=["net.py"])
         self.predict("-o", "net.py", "--overwrite")
@@ -999,7 +1000,7 @@ class OutputsKeepInputs(FilesCase):
             self.tool("import", "onnx", "net.onnx", "-o", "m.json")
             self.measure("--benchmark_out=r.json")
             self.measure("--benchmark_out=r.csv", "--benchmark_out_format=csv")
-            self.python("from_torch.py", "--from-export", export, "-o", "t.json")
+            self.from_export(export, "-o", "t.json")
         self.tool("list", "-o", "p.txt")
 
 
@@ -1057,8 +1058,7 @@ class FailedWrites(FilesCase):
     def test_python_tools_lose_nothing(self):
         export = ROOT / "tests/data/torch/in_place.json"
         before = self.names()
-        done = self.python("from_torch.py", "--from-export", export, "-o", "m.json", code=1,
-                           preexec_fn=self.small_files)
+        done = self.from_export(export, "-o", "m.json", code=1, preexec_fn=self.small_files)
         self.assertIn("layers", json.loads(done.stdout))
         self.assertEqual(self.names(), before)
 
@@ -1101,8 +1101,8 @@ class StreamsAndPipes(FilesCase):
         self.measure("--benchmark_out=r.json", "--benchmark_repetitions=2",
                      preexec_fn=self.without(0, 2))
         self.assertIn("benchmarks", json.loads(self.read("r.json")))
-        self.python("from_torch.py", "--from-export", ROOT / "tests/data/torch/in_place.json",
-                    "-o", "m.json", preexec_fn=self.without(0, 2))
+        self.from_export(ROOT / "tests/data/torch/in_place.json", "-o", "m.json",
+                         preexec_fn=self.without(0, 2))
         self.assertIn("layers", json.loads(self.read("m.json")))
 
     def test_a_full_stderr_ends_nothing(self):
@@ -1115,8 +1115,7 @@ class StreamsAndPipes(FilesCase):
         self.predict(code=1, preexec_fn=self.without(1))
         self.measure("--benchmark_out=r.json", code=1, preexec_fn=self.without(1))
         self.assertIn("benchmarks", json.loads(self.read("r.json")))
-        self.python("from_torch.py", "--from-export", ROOT / "tests/data/torch/in_place.json",
-                    code=1, preexec_fn=self.without(1))
+        self.from_export(ROOT / "tests/data/torch/in_place.json", code=1, preexec_fn=self.without(1))
 
     def test_pipes_that_nobody_writes_to(self):
         os.mkfifo(self.folder / "pipe")

@@ -47,8 +47,8 @@ const room_order below = [] {
   add("analysis", {"result"});
   add("report", {"analysis"});
   add("help", {"base"});
-  add("onnx", {"model"});
-  add("tools", {"help", "onnx", "report"});
+  add("import", {"model"});
+  add("tools", {"help", "import", "report"});
   add("topology", {"shape"});
   add("backend", {"op", "topology"});
   // timing/measurement_pass.hpp and machine/telemetry.hpp fill in result::measurement.
@@ -61,7 +61,7 @@ const room_order below = [] {
   add("ranks", {"session"});
   add("cli", {"help", "ranks", "report"});
   add("google", {"session"});
-  add("src", {"cli", "onnx"});
+  add("src", {"cli", "import"});
   add("bench", {"src"});
   return all;
 }();
@@ -84,7 +84,7 @@ const std::vector<permission> other_headers{
     {"omp.h", {"backend/onednn/", "backend/kernels/host/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},
     {"cuda_runtime_api.h", {"backend/cuda/", "backend/nccl/", "backend/nccl_mpi/"}},
-    {"google/protobuf/", {"tools/onnx/read.cpp"}},
+    {"google/protobuf/", {"tools/import/read_onnx.cpp"}},
     {"hwloc", {"topology/hwloc.hpp", "topology/hwloc-inl.hpp"}},
     {"nvrtc.h", {"backend/cuda/"}},
     {"cudnn", {"backend/cudnn/"}},
@@ -129,15 +129,15 @@ std::string directory(const std::string& file) {
   return std::filesystem::path(file).parent_path().string();
 }
 
-/// The first folder of a file. The import of ONNX models, which bench/ has too, is a room in
+/// The first folder of a file. The import of models, which bench/ has too, is a room in
 /// tools/.
 std::string room(const std::string& file) {
-  return file.starts_with("tools/onnx/") ? "onnx" : file.substr(0, file.find('/'));
+  return file.starts_with("tools/import/") ? "import" : file.substr(0, file.find('/'));
 }
 
 /// Whether a file is of a program, not of the library.
 bool is_of_program(const std::string& file) {
-  const std::set<std::string> rooms{"bench", "onnx", "src", "tools"};
+  const std::set<std::string> rooms{"bench", "import", "src", "tools"};
   return rooms.contains(room(file));
 }
 
@@ -435,9 +435,9 @@ TEST(IncludeOrderCheck, PassesWhatIsAllowed) {
       {"backend/cuda/a.hpp", "#include <layerbench/backend/kernels/gpu/a.hpp>"},
       {"backend/onednn/a.hpp", "#include <layerbench/backend/kernels/host/a.hpp>"},
       {"backend/onednn/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
-      {"tools/onnx/read.cpp", "#include <google/protobuf/io/coded_stream.h>"},
+      {"tools/import/read_onnx.cpp", "#include <google/protobuf/io/coded_stream.h>"},
       {"src/a.cpp", "#include <layerbench/cli/main.hpp>"},
-      {"src/a.cpp", "#include \"onnx/import.hpp\""},
+      {"src/a.cpp", "#include \"import/import.hpp\""},
       {"bench/a.cpp", "#include \"suite.hpp\""},
       {"tools/a.hpp", "#include \"commands.hpp\""}};
   for (const auto& [file, line] : allowed) {
@@ -474,7 +474,7 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"tools/a.hpp", "#include <layerbench/cli/main.hpp>"},
       {"tools/a.hpp", "#include <layerbench/session/suite.hpp>"},
       {"tools/a.cpp", "#include \"suite.hpp\""},
-      {"tools/onnx/a.cpp", "#include <layerbench/result/name.hpp>"},
+      {"tools/import/a.cpp", "#include <layerbench/result/name.hpp>"},
       {"src/a.cpp", "#include <layerbench/google/a.hpp>"},
       {"src/a.cpp", "#include \"commands.hpp\""},
       {"session/a.hpp", "#include <benchmark/benchmark.h>"},

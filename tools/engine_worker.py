@@ -43,9 +43,7 @@ def require(engines, dtype):
     more = NEEDS_IN_S8 if dtype == 's8' else {}
     packages = sorted({package for engine in engines
                        for package in NEEDS[engine] + more.get(engine, ())})
-    # The folder tools/onnx looks like a package, but has no origin.
-    missing = [package for package in packages
-               if getattr(importlib.util.find_spec(package), 'origin', None) is None]
+    missing = [package for package in packages if importlib.util.find_spec(package) is None]
     if missing:
         raise Failed(f'{", ".join(missing)} not installed: pip install {" ".join(missing)}', 77)
 

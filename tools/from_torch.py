@@ -11,13 +11,13 @@
 net.py:make_net (or a module that Python can import, package.net:make_net) is a function without
 arguments that returns a torch.nn.Module, its class or the module itself.
 
-The model is traced in inference at two batches, without data. Calls that no op of layerbench
-computes are listed on stderr with their places. docs/import.md explains what is refused. Where
-layerbench is built it reads the file first: nothing is written that it refuses.
+The model is traced in inference at two batches, without data, and `layerbench import torch` converts
+the calls. Those that no op of layerbench computes are listed on stderr with their places.
+docs/import.md explains what is refused.
 
-Exit codes: 0 done; 1 torch is missing, or writing failed; 2 wrong command line, or an output that
-cannot be written; 3 the model cannot be exported, a wrong export, or layerbench refuses the file; 4
-calls are missing.
+Exit codes: 0 done; 1 torch or layerbench is missing, or writing failed; 2 wrong command line, or an
+output that cannot be written; 3 the model cannot be exported, a wrong export, or sizes that a shape
+file cannot have; 4 calls are missing.
 """
 import argparse
 import json
@@ -27,15 +27,12 @@ import re
 import shutil
 import subprocess
 import sys
-import tempfile
 
 import output_file
-import torch_convert
 import torch_export
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 PIP = {'torchvision': 'torch torchvision'}
-MOST_PLACES = 3
 
 
 def options_of(arguments):
@@ -65,8 +62,8 @@ def options_of(arguments):
                         help='write the traced calls, which --from-export reads, and convert nothing')
     parser.add_argument('--from-export', metavar='FILE', help='convert such a file; needs no torch')
     parser.add_argument('--layerbench', metavar='PROGRAM',
-                        help='the tool that reads the file before it is written; default: the '
-                        'newest in build/*/tools, or that of the PATH')
+                        help='the program that converts the calls; default: the newest in '
+                        'build/*/tools, or that of the PATH')
     options = parser.parse_args(arguments)
     if (options.model is None) == (options.from_export is None):
         parser.error('give either MODEL or --from-export')
@@ -124,120 +121,50 @@ def compact(data):
     return '{' + ',\n'.join(lines) + '}\n'
 
 
-def report(conversion, name):
-    """Says on stderr what the file has and what it lacks."""
-    flops = conversion.all_flops()
-    for key, missing in sorted(conversion.missing.items(),
-                               key=lambda item: (-item[1].flops, -item[1].count)):
-        share = 100 * missing.flops / flops if flops else 0
-        more = missing.count - MOST_PLACES
-        places = '; '.join(missing.places[:MOST_PLACES]) + (f'; and {more} more' if more > 0 else '')
-        calls = f'{missing.count} call{"s" * (missing.count > 1)}'
-        print(f'no op computes {key}: {calls}, {share:.1f} % of the FLOPs, at {places}',
-              file=sys.stderr)
-    if conversion.follows:
-        print('left out with them, since they read their results: ' + ', '.join(
-            f'{count} {base}' for base, count in sorted(conversion.follows.items())),
-              file=sys.stderr)
-    left_out = conversion.left_out_share()
-    if left_out is not None:
-        print(f'left out in all: {100 * left_out:.1f} % of the FLOPs', file=sys.stderr)
-    for note, count in conversion.notes.items():
-        print(f'note: {note}' + (f' ({count} times)' if count > 1 else ''), file=sys.stderr)
-    shared = sum(1 for name, calls in conversion.used.items()
-                 if len(calls) > 1 and name not in conversion.split_weights)
-    if shared:
-        print(f'note: {shared} tensors of weights belong to several layers; the file counts them '
-              'in each', file=sys.stderr)
-    folded, values, learned = conversion.folded_parameters()
-    if folded:
-        share = 100 * conversion.folded_flops / flops if flops else 0
-        print('note: weights that are computed of parameters alone, such as a weight norm, are '
-              f'folded ({folded} tensors: {values} values of {learned} parameters' +
-              (f'; without {share:.1f} % of the FLOPs)' if share else ')'), file=sys.stderr)
-    known, missing, unread = conversion.parameters()
-    if unread:
-        print(f'note: inference does not read {unread} parameters of the module', file=sys.stderr)
-    print(f'{name}: {len(conversion.layers)} layers, {known} parameters' +
-          (f' of {known + missing}' if missing else ''), file=sys.stderr)
-
-
 def layerbench_of(options):
-    """The tool that reads the file; None where none is built."""
+    """The program that converts the calls; None where none is built."""
     built = [file for file in ROOT.glob('build/*/tools/layerbench') if os.access(file, os.X_OK)]
     newest = max(built, key=lambda file: file.stat().st_mtime, default=None)
     return options.layerbench or newest or shutil.which('layerbench')
 
 
-def refusal(text, program):
-    """Why the tool refuses a shape file, with the layer's name; empty where it reads the file."""
-    with tempfile.TemporaryDirectory() as folder:
-        file = pathlib.Path(folder) / 'model.json'
-        file.write_text(text, encoding='utf-8')
-        done = subprocess.run([program, 'show', file, '--format=json'], capture_output=True,
-                              text=True, check=False)
-        if done.returncode not in (0, 3):
-            raise OSError(f'exit code {done.returncode}')
-    if done.returncode == 0:
-        return ''
-    said = done.stderr.strip().rpartition(f'{file}: ')[2]
-    layer = re.search(r'/layers/(\d+)', said)
-    name = json.loads(text)['layers'][int(layer[1])]['name'] if layer else ''
-    return f'the layer {name}, {said}' if layer else said
-
-
-def read_back(text, options):
-    """Throws BadExport if the tool refuses the file."""
-    program = layerbench_of(options)
+def convert(program, calls, options):
+    """Converts the traced calls, or those of --from-export; the exit code."""
+    file = options.from_export or '-'
+    command = [program, 'import', 'torch', file]
+    command += [f'--{key}={getattr(options, key)}' for key in ('name', 'title')
+                if getattr(options, key)]
+    command += [f'--{key.replace("_", "-")}' for key in ('no_softmax', 'allow_partial')
+                if getattr(options, key)]
     try:
-        reason = refusal(text, program) if program else ''
+        done = subprocess.run(command, input=calls, capture_output=True, text=True, check=False,
+                              encoding='utf-8')
     except OSError as error:
-        print(f'note: {program} does not run ({error})', file=sys.stderr)
-        program = None
-    if program is None:
-        print('note: layerbench has not read the file; `layerbench show FILE` does', file=sys.stderr)
-    elif reason:
-        raise torch_convert.BadExport('nothing is written, since layerbench refuses ' + reason)
-
-
-def exported(options):
-    """The export; a file's is read, a model is traced."""
-    if options.from_export is None:
-        return torch_export.export(options.model, options.input, options.bind, options.name)
-    try:
-        text = pathlib.Path(options.from_export).read_text(encoding='utf-8')
-    except (OSError, UnicodeDecodeError) as error:
-        raise torch_convert.BadExport(str(error)) from error
-    return torch_convert.parse(text)
-
-
-def convert(data, options):
-    conversion = torch_convert.Conversion(data).run(softmax=not options.no_softmax)
-    name = options.name or data.get('name')
-    if not isinstance(name, str) or not torch_convert.legal(name):
-        raise torch_convert.BadExport('/name: is no text')
-    text = conversion.text(name, options.title)
-    incomplete = conversion.missing and not options.allow_partial
-    if not incomplete and not conversion.layers:
-        raise torch_convert.BadExport('/calls: no call is a layer')
-    if not incomplete:
-        read_back(text, options)
-    report(conversion, torch_convert.legal(name))
-    if incomplete:
-        print('nothing is written; --allow-partial writes the file without these calls',
-              file=sys.stderr)
-        return 4
-    return write(text, options.output, options)
+        print(f'{program} does not run: {error}', file=sys.stderr)
+        return 1
+    said = done.stderr.replace('layerbench: -: ', f'layerbench: {options.model}: ')
+    print(said, end='', file=sys.stderr)
+    if done.returncode:
+        return done.returncode if done.returncode in (2, 3, 4) else 1
+    return write(done.stdout, options.output, options)
 
 
 def main(arguments=None):
     output_file.prepare_process()
     options = options_of(arguments)
+    program = layerbench_of(options)
+    if program is None and not options.export:
+        print('layerbench, which converts the calls, is neither in build/*/tools nor in the PATH: '
+              'build it with tools/quickstart.sh, or name it with --layerbench', file=sys.stderr)
+        return 1
     try:
-        data = exported(options)
+        if options.from_export:
+            return convert(program, '', options)
+        calls = compact(torch_export.export(options.model, options.input, options.bind,
+                                            options.name))
         if options.export:
-            return write(compact(data), options.export, options)
-        return convert(data, options)
+            return write(calls, options.export, options)
+        return convert(program, calls, options)
     except torch_export.Missing as error:
         name = str(error)
         print(f'{name} is not installed: pip install {PIP.get(name, name)}', file=sys.stderr)
@@ -247,9 +174,6 @@ def main(arguments=None):
         return 2
     except torch_export.CannotExport as error:
         print(f'{options.model}: {error}', file=sys.stderr)
-        return 3
-    except torch_convert.BadExport as error:
-        print(f'{options.from_export or options.model}: {error}', file=sys.stderr)
         return 3
 
 

@@ -13,7 +13,7 @@
 #include <layerbench/base/plain_text.hpp>
 
 #include "commands.hpp"
-#include "onnx/import.hpp"
+#include "import/import.hpp"
 
 namespace layerbench::tool {
 namespace {
@@ -26,15 +26,15 @@ struct import_command {
   bool no_softmax = false;
   bool allow_partial = false;
   common_options output;
-  onnx::import_options options;
+  importer::import_options options;
 };
 
 /// The sizes of `--bind NAME=SIZE`. Throws usage_error.
 void bind(import_command& command) {
   for (const std::string& text : command.bind) {
     const std::size_t equals = text.rfind('=');
-    const auto size =
-        onnx::size_of(equals == std::string::npos ? "" : std::string_view(text).substr(equals + 1));
+    const auto size = importer::size_of(
+        equals == std::string::npos ? "" : std::string_view(text).substr(equals + 1));
     if (!size || equals == 0) {
       throw usage_error(fmt::format("--bind: '{}' is not NAME=SIZE, such as tokens=128", text));
     }
@@ -46,7 +46,7 @@ void bind(import_command& command) {
 void give_inputs(import_command& command) {
   for (const std::string& text : command.inputs) {
     const std::size_t equals = text.rfind('=');
-    onnx::given_input given{equals == std::string::npos ? "" : text.substr(0, equals), {}};
+    importer::given_input given{equals == std::string::npos ? "" : text.substr(0, equals), {}};
     std::string_view rest = std::string_view(text).substr(equals + 1);  // npos + 1 is 0
     for (bool more = true; more;) {
       const std::size_t end = rest.find('x');
@@ -55,7 +55,7 @@ void give_inputs(import_command& command) {
       if (more) rest.remove_prefix(end + 1);
     }
     const auto is_extent = [](const std::string& one) {
-      return onnx::size_of(one) || (is_name(one) && one.front() > '9');
+      return importer::size_of(one) || (is_name(one) && one.front() > '9');
     };
     if (equals == 0 || !std::ranges::all_of(given.extents, is_extent)) {
       throw usage_error(
@@ -68,28 +68,35 @@ void give_inputs(import_command& command) {
 void run(import_command& command) {
   bind(command);
   give_inputs(command);
-  onnx::import_options& options = command.options;
+  importer::import_options& options = command.options;
   if (!options.name.empty() && !is_name(options.name)) {
     throw usage_error(fmt::format(
         "--name: '{}' is not a name; use lower-case letters, digits and _", options.name));
   }
-  if (options.name.empty()) options.name = onnx::model_name_of(command.file);
+  const bool is_traced = command.format == "torch";
+  const importer::graph model =
+      is_traced ? importer::read_torch(command.file) : importer::read_onnx(command.file);
+  if (options.name.empty() && !is_traced) options.name = importer::model_name_of(command.file);
   if (without_controls(options.title, /*one_line=*/true) != options.title) {
     throw usage_error("--title: has a control character or an end of a line");
   }
   options.softmax = !command.no_softmax;
-  const onnx::imported imported = onnx::import_model(command.file, options, command.allow_partial);
+  const importer::imported imported = importer::import_model(model, options, command.allow_partial);
   write(command.output, imported.text);
 }
 
 }  // namespace
 
 void add_import(CLI::App& app) {
-  CLI::App* command = app.add_subcommand("import", "Writes the shape file of an ONNX model");
+  CLI::App* command =
+      app.add_subcommand("import", "Writes the shape file of an ONNX or PyTorch model");
   const auto options = std::make_shared<import_command>();
-  command->add_option("format", options->format, "Form of the model: onnx")
+  command
+      ->add_option("format", options->format,
+                   "Form of the model: onnx; or torch, the calls that tools/from_torch.py --export "
+                   "writes")
       ->required()
-      ->check(CLI::IsMember({"onnx"}));
+      ->check(CLI::IsMember({"onnx", "torch"}));
   command->add_option("file", options->file, "The model; its weights are not read")->required();
   add_output(*command, options->output, "The shape file; - or nothing: stdout");
   command->add_option("--name", options->options.name, "Name of the model [that of the file]")

@@ -19,7 +19,7 @@
 
 #include "command_line.hpp"
 #include "commands.hpp"
-#include "onnx/import.hpp"
+#include "import/import.hpp"
 
 namespace {
 
@@ -54,7 +54,7 @@ void add_help(CLI::App& app, int argc, char** argv) {
 }
 
 exit_code run(int argc, char** argv) {
-  layerbench::tool::onnx::install_importer();
+  layerbench::tool::importer::install_importer();
   const std::vector<std::string> commands = take_commands(argc, argv);
   CLI::App app("Models and results of layerbench: what a model consists of, how fast it will be.",
                "layerbench");

@@ -1,23 +1,8 @@
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""Traces a PyTorch module and writes its calls as plain data, which torch_convert.py reads.
+"""Traces a PyTorch module and writes its calls as plain data, which `layerbench import torch` reads.
 
-The export is a dictionary that JSON can hold:
-
-  layerbench_torch_export   1
-  name, source              the model's name; where it comes from and by which versions
-  batch                     the value of the parameter `batch`
-  parameters                learned values of the module, used or not
-  inputs                    by name: dims, dtype
-  weights, buffers          by name: dims; those that a call reads
-  calls                     in order: name, target, module, at, args, dims or outputs, dtype, flops,
-                            mask
-  outputs                   what the module returns
-
-A size is a number, "batch" or ["batch", factor]. A tensor in `args` is its name behind a "%".
-Arguments that have the default of the call's schema are left out. `dims` is that of the result;
-`outputs` has one for each of several results. `flops` are those of torch.utils.flop_counter. `mask`
-of attention is "causal" or "all" where its mask is constant and hides later tokens or none.
+The export is a dictionary that JSON can hold; docs/formats.md has its keys.
 """
 import contextlib
 import importlib

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <cmath>
 #include <filesystem>
+#include <stdexcept>
+#include <utility>
 
 #include <fmt/ranges.h>
 
@@ -12,7 +14,7 @@
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/shape/record_json.hpp>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 // A model is converted at two batches. Sizes that differ are multiples of the batch. Both are
@@ -153,6 +155,10 @@ void check_bound(const graph& g, const import_options& options) {
 sizes sizes_of(const graph& g, const import_options& options) {
   sizes result;
   result.named = options.bound;
+  if (g.is_traced) {
+    result.batch_name = "batch";
+    return result;
+  }
   for (const std::size_t i : g.inputs) {
     const auto& extents = g.values[i].extents;
     if (!extents) continue;
@@ -242,20 +248,36 @@ std::string one_line(const json::value& of) {
     }
     return "{ " + inner + " }";
   }
-  if (!of.is_array()) return of.dump();
+  // As ASCII, which every reader takes.
+  if (!of.is_array()) return of.dump(-1, ' ', true, json::value::error_handler_t::replace);
   for (const json::value& one : of) inner += (inner.empty() ? "" : ", ") + one_line(one);
   return "[" + inner + "]";
 }
 
-/// Reads what was written, as programs will. Throws error.
-void read_back(const std::string& text, const std::string& file) {
+/// Reads what was written, as programs will. Throws bad_input for sizes that they refuse.
+void read_back(const imported& of, const std::string& file) {
   try {
-    static_cast<void>(model::load_text(text, file));
+    static_cast<void>(model::load_text(of.text, file));
   } catch (const error& wrong) {
-    throw error(
-        fmt::format("this is a fault of the import: its shape file is wrong: {}", wrong.what()),
-        exit_code::failure);
+    const std::string_view said = wrong.what();
+    constexpr std::string_view layers = "/layers/";
+    const std::size_t at = said.find(layers);
+    std::size_t number = 0;
+    if (at != std::string_view::npos) {
+      std::from_chars(said.data() + at + layers.size(), said.data() + said.size(), number);
+    }
+    const bool names_layer = at != std::string_view::npos && number < of.created.layers.size();
+    throw bad_input(
+        file, "graph",
+        fmt::format("its shape file would be refused{}: {}",
+                    names_layer ? " for the layer " + of.created.layers[number].name : "", said));
   }
+}
+
+/// An extent for people, such as "batchx2".
+std::string text_of(const named_size& one) {
+  if (one.size >= 0) return std::to_string(one.size);
+  return one.factor == 1 ? one.name : fmt::format("{}x{}", one.name, one.factor);
 }
 
 std::string inputs_text(const graph& g) {
@@ -264,7 +286,7 @@ std::string inputs_text(const graph& g) {
     std::vector<std::string> extents;
     if (g.values[i].extents) {
       for (const named_size& one : *g.values[i].extents) {
-        extents.push_back(one.size < 0 ? one.name : std::to_string(one.size));
+        extents.push_back(text_of(one));
       }
     }
     if (!extents.empty()) extents.erase(extents.begin());
@@ -273,22 +295,7 @@ std::string inputs_text(const graph& g) {
   return printable(fmt::format("{}", fmt::join(all, ", "))).substr(0, 200);
 }
 
-}  // namespace
-
-std::optional<std::int64_t> size_of(std::string_view text) {
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool is_size =
-      failed == std::errc() && end == text.data() + text.size() && value > 0 && value <= max_size;
-  return is_size ? std::optional(value) : std::nullopt;
-}
-
-std::string model_name_of(const std::string& file) {
-  const std::string name = legal_name(std::filesystem::path(file).stem().string());
-  return name.empty() ? "model" : name;
-}
-
-imported shape_file_of(graph g, import_options options) {
+imported converted_file(graph g, import_options options) {
   give_extents(g, options);
   check_bound(g, options);
   const sizes of = sizes_of(g, options);
@@ -303,19 +310,17 @@ imported shape_file_of(graph g, import_options options) {
                                   g.file, of.batch_in_file));
   }
   conversion& created = found.created;
-  const std::string source =
-      fmt::format("{} (ONNX, opset {}{}{})", std::filesystem::path(g.file).filename().string(),
-                  g.opset, g.producer.empty() ? "" : ", by ", g.producer.substr(0, 80));
   std::string lacks;
   for (const auto& [key, of_kind] : created.unknown) {
     lacks += fmt::format("{}{} ({})", lacks.empty() ? "; incomplete, without " : ", ", key,
                          of_kind.count);
   }
-  json::value header{
-      {"name", options.name},
-      {"title", options.title.empty() ? fmt::format("{}, input {}", options.name, inputs_text(g))
-                                      : printable(options.title)},
-      {"source", printable(source + lacks)}};
+  const std::string& called = options.name.empty() ? g.name : options.name;
+  json::value header{{"name", legal_name(called)},
+                     {"title", options.title.empty()
+                                   ? printable(fmt::format("{}, input {}", called, inputs_text(g)))
+                                   : options.title},
+                     {"source", printable(g.source + lacks)}};
   if (created.folded_batchnorms > 0) {
     header["inference_only"] = fmt::format(
         "batch norm is folded into the weights of {} layers; export the model with its batch norm",
@@ -327,7 +332,7 @@ imported shape_file_of(graph g, import_options options) {
   }
   if (varies) {
     const auto bound = options.bound.find(of.batch_name);
-    const std::int64_t from_file = std::max<std::int64_t>(1, of.batch_in_file);
+    const std::int64_t from_file = std::max(g.batch, of.batch_in_file);
     const std::int64_t usual = bound == options.bound.end() ? from_file : bound->second;
     header["parameters"] = {{"batch", options.batch.value_or(usual)}};
   }
@@ -348,8 +353,32 @@ imported shape_file_of(graph g, import_options options) {
     }
   }
   result.created = std::move(created);
-  if (!found.at.layers.empty()) read_back(result.text, g.file);
+  if (!found.at.layers.empty()) read_back(result, g.file);
   return result;
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace
+
+std::optional<std::int64_t> size_of(std::string_view text) {
+  std::int64_t value = 0;
+  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
+  const bool is_size =
+      failed == std::errc() && end == text.data() + text.size() && value > 0 && value <= max_size;
+  return is_size ? std::optional(value) : std::nullopt;
+}
+
+std::string model_name_of(const std::string& file) {
+  const std::string name = legal_name(std::filesystem::path(file).stem().string());
+  return name.empty() ? "model" : name;
+}
+
+imported shape_file_of(graph g, const import_options& options) {
+  const std::string file = g.file;
+  try {
+    return converted_file(std::move(g), options);
+  } catch (const std::overflow_error& wrong) {
+    throw bad_input(file, "graph", wrong.what());
+  }
+}
+
+}  // namespace layerbench::tool::importer

@@ -12,7 +12,7 @@
 #include "conversion.hpp"
 #include "graph.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// The extents of an input, in place of those that the file leaves open.
 struct given_input {
@@ -41,9 +41,9 @@ struct imported {
 
 /// Converts a model, and reads the result as programs do. Throws bad_input, error where that fails,
 /// and usage_error for a batch that the file does not allow.
-[[nodiscard]] imported shape_file_of(graph g, import_options options);
+[[nodiscard]] imported shape_file_of(graph g, const import_options& options);
 
 /// A name of a model from that of its file.
 [[nodiscard]] std::string model_name_of(const std::string& file);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -17,7 +17,7 @@
 #include "branches.hpp"
 #include "converter.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// The module of PyTorch that a node belongs to. The newer exporter lists the modules around it in
@@ -25,6 +25,7 @@ namespace {
 /// layer1.0.conv1. A layer with a batch norm in it is named after its weights. Other nodes have
 /// their own name.
 std::string module_of(const graph& g, const node& of) {
+  if (of.module) return *of.module;
   if (of.folded_batchnorm && of.has_input(1)) {
     constexpr std::string_view end = ".weight";
     const std::string& weights = g.values[of.inputs[1]].name;
@@ -67,6 +68,7 @@ converter::converter(const graph& g, const sizes& of)
       steps_(steps_of(g, values_)),
       read_(values_.size(), false),
       views_(values_.size()) {
+  if (g.is_traced) result_.noun = "call";
   for (const std::size_t output : g.outputs) read_[output] = true;
   for (const step& at : steps_) {
     for (const std::size_t input : at.of.inputs) {
@@ -78,6 +80,11 @@ converter::converter(const graph& g, const sizes& of)
 conversion converter::run(bool softmax) && {
   start();
   for (const step& at : steps_) visit(at);
+  if (graph_.is_traced) {
+    result_.learned = count_learned();
+    result_.flops = {};
+    for (const node& of : graph_.nodes) result_.flops.flops += of.flops.value_or(0);
+  }
   if (softmax) end_with_softmax();
   std::set<std::size_t> gone;
   join_recurrent(gone);
@@ -93,7 +100,8 @@ void converter::start() {
   for (std::size_t i = 0; i < values_.size(); ++i) {
     const value& of = graph_.values[i];
     if (!of.initializer) continue;
-    const bool is_number = is_integral(values_[i].type) || elements(*values_[i].extents) == 1;
+    const bool is_number = !of.initializer->is_learned.value_or(!is_integral(values_[i].type) &&
+                                                                elements(*values_[i].extents) != 1);
     views_[i] = view{is_number ? source_kind::constant : source_kind::weight, *values_[i].extents,
                      *values_[i].extents};
     views_[i]->value = i;
@@ -115,10 +123,11 @@ void converter::visit(const step& at) {
   view created;
   try {
     created = value_of();
+    if (!at.of.note.empty()) note(at.of.note);
   } catch (const unknown& reason) {
     drop_layers(kept);
     if (dynamic_cast<const follows*>(&reason) != nullptr) {
-      ++result_.following[at.of.op];
+      ++result_.following[at.of.kind()];
       result_.flops_following += own;
     } else {
       leave_out(at, reason.what(), own);
@@ -147,12 +156,17 @@ void converter::set(std::size_t output, view result) {
   if (output >= of().outputs.size()) return;
   const std::size_t at = of().outputs[output];
   result.type = values_[at].type;
+  // Transposes of PyTorch are named after the module that asks for them, those of ONNX files after
+  // the one that needs them.
+  const bool is_turned = result.order || result.steps_first;
+  if (graph_.is_traced && is_turned && !result.turned_in) result.turned_in = module_;
   if (!values_[at].extents && !result.extents.empty()) values_[at].extents = result.extents;
   views_[at] = std::move(result);
 }
 
 view converter::left_out() const {
   view result{source_kind::left_out, {}, {}};
+  result.value = of().outputs[0];
   if (values_[of().outputs[0]].extents) result.extents = *values_[of().outputs[0]].extents;
   result.written = result.extents;
   for (const std::size_t input : of().inputs) {
@@ -167,22 +181,24 @@ view converter::left_out() const {
 }
 
 void converter::leave_out(const step& at, const std::string& reason, const flop_count& flops) {
-  const std::string op = at.of.is_standard() ? at.of.op : at.of.domain + '.' + at.of.op;
+  const std::string op = at.of.is_standard() ? at.of.kind() : at.of.domain + '.' + at.of.op;
   const std::string key = printable(op).substr(0, 80);
   missing& entry = result_.unknown[reason.empty() ? key : key + ' ' + reason];
   ++entry.count;
   entry.flops += flops;
   constexpr std::size_t most_places = 3;
-  if (entry.places.size() < most_places) entry.places.push_back(place(at.index, at.of));
+  if (entry.places.size() >= most_places) return;
+  entry.places.push_back(at.of.place.empty() ? place(at.index, at.of) : at.of.place);
 }
 
 /// What the first output is.
 view converter::value_of() {
   const std::size_t output = of().outputs[0];
   const bool standard = of().is_standard();
-  const rule found = standard ? rule_of(of().op) : nullptr;
+  const rule found = standard && of().refusal.empty() ? rule_of(of().op) : nullptr;
   bool all_inputs = !of().inputs.empty();  // or constants
   bool any_weight = false;
+  bool any_data = false;  // such as rows of a table at constant positions
   bool any_left_out = false;
   for (std::size_t i = 0; i < of().inputs.size(); ++i) {
     const std::size_t input = of().inputs[i];
@@ -191,6 +207,7 @@ view converter::value_of() {
     all_inputs = all_inputs && (views_[input]->from == source_kind::constant ||
                                 views_[input]->from == source_kind::input);
     any_weight = any_weight || views_[input]->from == source_kind::weight;
+    any_data = any_data || (views_[input]->is_data() && views_[input]->from != source_kind::input);
     any_left_out = any_left_out || views_[input]->from == source_kind::left_out;
   }
   const auto constant = [&](source_kind from) {
@@ -210,21 +227,21 @@ view converter::value_of() {
   if (of().op == "Constant" && standard) {
     return constant(is_number ? source_kind::constant : source_kind::weight);
   }
-  if (constants_[output] && !any_weight) {
+  if (constants_[output] && !any_weight && (!any_data || values_[output].data != nullptr)) {
     // What integers stand for are weights.
     const bool is_weight = of().op == "DequantizeLinear" && !is_number;
     return constant(is_weight ? source_kind::weight : source_kind::constant);
   }
-  if (constants_[output] && standard) {
+  if (constants_[output] && standard && !any_data) {
     if (auto weight = computed_weight(found)) return *weight;
   }
   const bool is_index = is_integral(values_[output].type) && of().op != "Identity" &&
-                        !is_quantization(of()) && flops().flops == 0;
-  if (is_index && all_inputs) {
-    note("nodes that compute indices, such as positions, are left out");
+                        of().op != "View" && !is_quantization(of()) && flops().flops == 0;
+  if (is_index && all_inputs && !of().writes_part) {
+    note(result_.noun + "s that compute indices, such as positions, are left out");
     return constant(source_kind::input);
   }
-  if (found == nullptr) throw unknown("");
+  if (found == nullptr) throw unknown(of().refusal);
   if (!values_[output].extents) {
     if (any_left_out) throw follows();
     throw unknown("with a result whose extents are not known");
@@ -241,7 +258,8 @@ view converter::value_of() {
 /// table.
 std::optional<view> converter::computed_weight(rule found) {
   constexpr std::string_view views =
-      " Identity Reshape Flatten Squeeze Unsqueeze Cast Transpose Expand Split Dropout ";
+      " Identity Reshape Flatten Squeeze Unsqueeze Cast Transpose Expand Split Dropout View "
+      "Unbind ";
   const auto& extents = values_[of().outputs[0]].extents;
   const auto varies = [&](std::int64_t size) { return depends_on_batch(size); };
   if (of().op == "Gather" || !extents || std::ranges::any_of(*extents, varies)) return std::nullopt;
@@ -251,16 +269,76 @@ std::optional<view> converter::computed_weight(rule found) {
     } catch (const unknown&) {  // no view, but a weight all the same
     }
   }
-  for (std::size_t i = 1; i < of().outputs.size(); ++i) {
-    if (!values_[of().outputs[i]].extents) return std::nullopt;
-    const dims& other = *values_[of().outputs[i]].extents;
-    set(i, view{source_kind::weight, other, other});
+  for (const std::size_t output : of().outputs) {
+    if (!values_[output].extents) return std::nullopt;
   }
-  if (is_integral(values_[of().outputs[0]].type) || elements(*extents) == 1) {
+  for (const std::size_t output : of().outputs) {
+    for (const std::size_t input : of().inputs) {
+      if (input == no_value || views_[input]->from != source_kind::weight) continue;
+      const std::size_t source = views_[input]->value;
+      const auto before = folded_.find(source);
+      const std::set<std::size_t> sources =
+          before == folded_.end() ? std::set{source} : before->second;
+      folded_[output].insert(sources.begin(), sources.end());
+    }
+  }
+  folded_flops_ += of().flops.value_or(0);
+  for (std::size_t i = 1; i < of().outputs.size(); ++i) set(i, folded(of().outputs[i]));
+  const bool is_number = is_integral(values_[of().outputs[0]].type) || elements(*extents) == 1;
+  if (is_number && !graph_.is_traced) {
     return view{source_kind::constant, *extents, *extents};  // such as sizes of a weight
   }
-  note("tensors that follow from weights alone are weights, computed once before inference");
-  return view{source_kind::weight, *extents, *extents};
+  if (!graph_.is_traced) {
+    note("tensors that follow from weights alone are weights, computed once before inference");
+  }
+  return folded(of().outputs[0]);
+}
+
+/// A weight that is computed once.
+view converter::folded(std::size_t output) const {
+  const dims& extents = *values_[output].extents;
+  view result{source_kind::weight, extents, extents};
+  if (graph_.is_traced) result.value = output;
+  return result;
+}
+
+/// Keeps account of the weights that the layers of the current node have.
+void converter::use_weights() {
+  for (const std::size_t input : of().inputs) {
+    if (input == no_value || !views_[input] || views_[input]->from != source_kind::weight) continue;
+    if (views_[input]->value != no_value) used_[views_[input]->value].insert(of().outputs[0]);
+  }
+}
+
+learned_values converter::count_learned() const {
+  const auto size = [&](std::size_t value) { return elements(*values_[value].extents); };
+  learned_values result;
+  std::set<std::size_t> behind;
+  std::set<std::size_t> behind_folded;
+  for (const auto& [value, nodes] : used_) {
+    result.known += size(value);
+    if (nodes.size() > 1 && !split_.contains(value)) ++result.shared;
+    const auto computed = folded_.find(value);
+    if (computed == folded_.end()) {
+      behind.insert(value);
+      continue;
+    }
+    ++result.folded;
+    result.folded_values += size(value);
+    behind_folded.insert(computed->second.begin(), computed->second.end());
+  }
+  for (const std::size_t value : behind_folded) result.folded_sources += size(value);
+  behind.insert(behind_folded.begin(), behind_folded.end());
+  std::int64_t read = 0;
+  for (std::size_t i = 0; i < graph_.values.size(); ++i) {
+    const auto& tensor = graph_.values[i].initializer;
+    if (!tensor || !tensor->is_learned.value_or(false)) continue;
+    read += size(i);
+    if (!behind.contains(i)) result.missing += size(i);
+  }
+  result.unread = std::max<std::int64_t>(0, graph_.learned_values - read);
+  result.folded_flops = folded_flops_;
+  return result;
 }
 
 // What rules read.
@@ -297,6 +375,9 @@ const view& converter::weight(std::size_t i) const {
   const view& found = input(i);
   if (found.from == source_kind::left_out) throw follows();
   if (found.is_data()) throw unknown("of weights that are computed");
+  if (graph_.is_traced && found.from == source_kind::constant) {
+    throw unknown("of weights that are constants");
+  }
   return found;
 }
 
@@ -340,6 +421,11 @@ bool converter::is_computed(const view& weight) const {
          is_generated(graph_.values[weight.value].name);
 }
 
+std::string converter::word_of(const view& weight) const {
+  const std::string& name = graph_.values[weight.value].name;
+  return name.substr(name.rfind('.') + 1);  // npos + 1 is 0
+}
+
 bool converter::is_read(std::size_t output) const {
   return output < of().outputs.size() && read_[of().outputs[output]];
 }
@@ -349,7 +435,10 @@ std::int64_t converter::plain(std::int64_t size) const {
   return size;
 }
 
-flop_count converter::flops() const { return flops_of(of(), values_, scope_, sizes_); }
+flop_count converter::flops() const {
+  if (graph_.is_traced) return {of().flops.value_or(0), false};
+  return flops_of(of(), values_, scope_, sizes_);
+}
 
 // What rules write.
 
@@ -358,8 +447,7 @@ bool converter::is_complete(const axes& of) {
 }
 
 const dims& converter::element_extents(const view& x) {
-  const bool as_it_is =
-      x.from != source_kind::layer || x.order || connects_with_units(x.written, x.extents);
+  const bool as_it_is = x.from != source_kind::layer || x.order || reads_as(x.written, x.extents);
   return as_it_is ? x.extents : x.written;
 }
 
@@ -387,9 +475,11 @@ std::optional<std::size_t> converter::source_of(const view& x, const dims& to, b
 view converter::add(op::any op, const std::vector<view>& sources, std::string_view word) {
   const std::vector<op::operand> reads = model::detail::of_role(op, op::role::source);
   std::vector<std::optional<std::size_t>> inputs;
+  std::vector<view> ordered;
   for (std::size_t i = 0; i < sources.size(); ++i) {
     const dims& as = reads.at(i).extents;
-    inputs.push_back(source_of(in_order(sources[i], as), as, sources.size() == 1));
+    ordered.push_back(in_order(sources[i], as));
+    inputs.push_back(source_of(ordered.back(), as, sources.size() == 1));
   }
   const dims written = result_extents(op);
   if (elements(written) < 1) throw bad_node("its result has no elements");
@@ -397,6 +487,12 @@ view converter::add(op::any op, const std::vector<view>& sources, std::string_vi
   view created{source_kind::layer, written, written, result_.layers.size() - 1};
   const auto& expected = values_[of().outputs[0]].extents;
   if (expected && elements(*expected) == elements(written)) created.extents = *expected;
+  const view& source = ordered.at(0);
+  if (source.steps_first && source.written == written && source.extents == created.extents) {
+    created.steps_first = source.steps_first;
+    created.turned_in = source.turned_in;
+  }
+  use_weights();
   return created;
 }
 
@@ -409,7 +505,7 @@ view converter::in_order(const view& x, dims to) {
   if (!op::transpose::are_parts(moved, to)) to = x.extents;
   std::vector<view>& known = moved_[{static_cast<int>(x.from), x.layer, x.value, x.written, order}];
   for (const view& before : known) {
-    if (model::detail::connects(before.written, to)) return before;
+    if (reads_as(before.written, to)) return before;
   }
   if (!op::transpose::are_parts(x.written, order.sizes)) {
     throw unknown("of a tensor in another shape");
@@ -417,21 +513,25 @@ view converter::in_order(const view& x, dims to) {
   op::transpose turn{x.written, {}, {order.order}, {}};
   if (order.sizes != x.written) turn.view = order.sizes;
   if (to != moved) turn.reshape = to;
+  const std::string reader = module_;
+  module_ = x.turned_in.value_or(module_);
   view created = append(turn, {x.memory()});
+  module_ = reader;
   created.extents = to;
   known.push_back(created);
   return created;
 }
 
-view converter::seen_as(const view& x, const dims& to) {
+view converter::seen_as(const view& seen, const dims& to) {
+  const view x = seen.ordered_for(to);
   if (x.order && !axes_seen_as(*x.order, to)) return in_order(x, to).viewed(to);
   return x.viewed(to);
 }
 
 // The model as a whole.
 
-/// Sequences have three axes in ONNX, and four in the ops of images. A layer between the two kinds
-/// gets the axes of its neighbours: the missing one has an extent of 1.
+/// Sequences have three axes in models, and four in the ops of images. A layer between the two
+/// kinds gets the axes of its neighbours: the missing one has an extent of 1.
 void converter::match_axes() {
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
@@ -452,8 +552,8 @@ bool converter::match_axes_of(std::size_t at) {
     const dims to = model::detail::of_role(reader.op, op::role::source).at(i).extents;
     if (from.size() == to.size() || model::detail::connects(from, to)) continue;
     const bool is_wider = from.size() > to.size();
-    auto widened = is_wider ? with_axis(reader.op, to, from, end_of_edge::source)
-                            : with_axis(writer.op, from, to, end_of_edge::destination);
+    auto widened = is_wider ? with_axes(reader.op, to, from, end_of_edge::source)
+                            : with_axes(writer.op, from, to, end_of_edge::destination);
     if (!widened) continue;
     (is_wider ? reader : writer).op = std::move(*widened);
     has_changed = true;
@@ -465,6 +565,7 @@ bool converter::match_axes_of(std::size_t at) {
 void converter::add_copies() {
   std::vector<layer> all;
   std::vector<std::size_t> places;
+  std::map<std::pair<std::size_t, dims>, std::size_t> copies;
   for (layer& reader : result_.layers) {
     const auto sources = model::detail::of_role(reader.op, op::role::source);
     for (std::size_t i = 0; i < sources.size(); ++i) {
@@ -474,15 +575,14 @@ void converter::add_copies() {
       const dims from = result_extents(all[writer].op);
       const dims& to = sources[i].extents;
       if (model::detail::connects(from, to)) continue;
+      const auto [copy, is_new] = copies.try_emplace({writer, to}, all.size());
+      reader.inputs[i] = copy->second;
+      if (!is_new) continue;
       note("a tensor is copied where its reader needs other axes");
-      dims order(to.size());
+      dims order(from.size());
       std::iota(order.begin(), order.end(), 0);
-      all.push_back({"",
-                     op::any(op::transpose{from, to, {order}, {}}),
-                     {writer},
-                     reader.module,
-                     std::string(op::transpose::name)});
-      reader.inputs[i] = all.size() - 1;
+      const op::transpose created{from, {}, {order}, to};
+      all.push_back({"", op::any(created), {writer}, reader.module, "copy"});
     }
     places.push_back(all.size());
     all.push_back(std::move(reader));
@@ -549,7 +649,7 @@ void converter::split_projections(std::set<std::size_t>& gone) {
     if (whole == nullptr || whole->batch != 1 || !readers.contains(i)) continue;
     std::vector<std::size_t> parts;
     for (const auto& [reader, place] : readers.at(i)) parts.push_back(reader);
-    if (is_returned(i) || !tiles(parts)) continue;
+    if (parts.empty() || is_returned(i) || !tiles(parts)) continue;
     std::map<std::size_t, std::string> words;
     for (const std::size_t part : parts) {
       for (const auto& [reader, place] : readers[part]) {
@@ -657,4 +757,4 @@ std::optional<flop_count> left_out(const conversion& of) {
   return all;
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

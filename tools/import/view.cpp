@@ -6,7 +6,7 @@
 
 #include <layerbench/op/transpose.hpp>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 bool is_in_order(const axes& of) {
@@ -81,6 +81,7 @@ memory_order order_of(const axes& of) {
 
 axes view::all_axes() const {
   if (order) return *order;
+  if (steps_first) return *steps_first;
   if (from == source_kind::layer && !op::transpose::are_parts(written, extents)) {
     throw unknown("of a tensor in another shape");
   }
@@ -91,16 +92,30 @@ view view::laid_out(dims to, const axes& as) const {
   view result = *this;
   result.extents = std::move(to);
   result.order = is_in_order(as) ? std::nullopt : std::optional(as);
+  result.steps_first.reset();
   return result;
 }
 
+view view::laid_out(dims to, const view& like) const {
+  view result = laid_out(std::move(to), like.all_axes());
+  result.turned_in = like.turned_in;
+  return result;
+}
+
+view view::ordered_for(const dims& to) const {
+  const bool has_rows = !to.empty() && to.size() < 4 && to.back() == extents.back();
+  return steps_first && !has_rows ? laid_out(extents, *steps_first) : *this;
+}
+
 view view::viewed(const dims& to) const {
-  view result = *this;
+  view result = ordered_for(to);
+  if (to == extents) return result;
+  result.steps_first.reset();
   result.extents = to;
-  if (!order || to == extents) return result;
-  const auto seen = axes_seen_as(*order, to);
+  if (!result.order) return result;
+  const auto seen = axes_seen_as(*result.order, to);
   if (!seen) throw unknown("of a tensor in another shape");
-  return laid_out(to, *seen);
+  return result.laid_out(to, *seen);
 }
 
 view view::permuted(const std::vector<std::size_t>& axis_order) const {
@@ -111,13 +126,16 @@ view view::permuted(const std::vector<std::size_t>& axis_order) const {
     to.push_back(extents[axis]);
     moved.push_back(all[axis]);
   }
-  return laid_out(std::move(to), moved);
+  view result = laid_out(std::move(to), moved);
+  result.turned_in.reset();
+  return result;
 }
 
 view view::memory() const {
   view result = *this;
   result.extents = written;
   result.order.reset();
+  result.steps_first.reset();
   result.transposed = false;
   return result;
 }
@@ -144,4 +162,4 @@ view view::without_repeats() const {
   return laid_out(std::move(to), kept);
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

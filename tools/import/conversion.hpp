@@ -15,7 +15,7 @@
 #include "graph.hpp"
 #include "inference.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// A layer, and the positions of the layers that it reads; nothing: the model's input.
 struct layer {
@@ -38,10 +38,24 @@ struct missing {
   std::vector<std::string> places = {};
 };
 
+/// Learned values of a traced model, and where they are.
+struct learned_values {
+  std::int64_t known = 0;           ///< of layers
+  std::int64_t missing = 0;         ///< that only nodes read that are left out
+  std::int64_t unread = 0;          ///< of the module, that no call reads
+  std::size_t shared = 0;           ///< tensors of several layers
+  std::size_t folded = 0;           ///< tensors of layers that are computed of others
+  std::int64_t folded_values = 0;   ///< of these
+  std::int64_t folded_sources = 0;  ///< that they are computed of
+  double folded_flops = 0;          ///< of the nodes that compute them
+};
+
 struct conversion {
+  std::string noun = "node";  ///< what the nodes are called
   std::vector<layer> layers;
-  std::map<std::string, missing> unknown;        ///< by ONNX op and reason
-  std::map<std::string, std::size_t> following;  ///< left out with them, by ONNX op
+  std::optional<learned_values> learned;         ///< of a traced model
+  std::map<std::string, missing> unknown;        ///< by op and reason
+  std::map<std::string, std::size_t> following;  ///< left out with them, by op
   std::map<std::string, std::size_t> notes;      ///< how often each applies
   flop_count flops = {};                         ///< of all nodes
   flop_count flops_following = {};               ///< of those left out with others
@@ -60,4 +74,4 @@ struct conversion {
 /// one. Throws bad_input.
 [[nodiscard]] conversion convert(const graph& g, const sizes& of, bool softmax);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

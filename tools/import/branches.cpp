@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <unordered_map>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 bool is_if(const node& of) { return of.is_standard() && of.op == "If"; }
@@ -96,4 +96,4 @@ graph with_taken_branches(graph g, const sizes& of) {
   return g;
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -8,7 +8,7 @@
 #include "graph.hpp"
 #include "inference.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// A node that a layer may be made of, and its position in the file.
 struct step {
@@ -31,4 +31,4 @@ inline constexpr const char* composed_linear = "MatMul, Add";
 /// Whether each value follows from constants and sizes alone.
 [[nodiscard]] std::vector<bool> constants_of(const graph& g, const std::vector<known>& values);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

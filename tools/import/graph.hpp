@@ -19,8 +19,9 @@
 #include <layerbench/base/name.hpp>
 #include <layerbench/shape/dims.hpp>
 
-/// Import of ONNX models. The names of messages and fields are those of onnx.proto.
-namespace layerbench::tool::onnx {
+/// Import of models: of ONNX files, and of calls that PyTorch has traced. The names of messages,
+/// ops and fields are those of onnx.proto; read_torch.cpp has a table of PyTorch's.
+namespace layerbench::tool::importer {
 
 /// Element types, by their numbers in TensorProto.DataType.
 namespace element {
@@ -47,6 +48,8 @@ struct tensor {
   dims extents;
   int type = 0;
   std::optional<elements_of> elements;
+  /// Whether it is learned; nothing where the file does not say so, but type and size tell.
+  std::optional<bool> is_learned = {};
 };
 
 struct graph;
@@ -69,6 +72,7 @@ struct attribute {
 struct named_size {
   std::int64_t size = -1;  ///< -1: not known
   std::string name = {};
+  std::int64_t factor = 1;  ///< of the size with that name
 };
 
 /// A tensor by name, as inputs, outputs and `value_info` describe it.
@@ -91,6 +95,15 @@ struct node {
   std::vector<std::size_t> outputs;  ///< values
   std::vector<attribute> attributes = {};
   std::size_t index = 0;  ///< in the file; of a node of a branch: that of its If
+
+  // Of calls that PyTorch has traced.
+  std::string call = {};                   ///< its name there, such as conv2d
+  std::optional<std::string> module = {};  ///< that makes the call; empty: the model itself
+  std::string place = {};                  ///< in the user's code
+  std::optional<double> flops = {};        ///< of one image, or of all, as PyTorch counts them
+  std::string refusal = {};                ///< why no op computes it, in spite of its name
+  std::string note = {};                   ///< said if it is converted
+  bool writes_part = false;                ///< writes to memory that others read in another form
 
   /// Whether ONNX itself defines the op.
   [[nodiscard]] bool is_standard() const { return domain.empty() || domain == "ai.onnx"; }
@@ -119,6 +132,8 @@ struct node {
     return i < inputs.size() ? inputs[i] : no_value;
   }
   [[nodiscard]] bool has_input(std::size_t i) const { return input(i) != no_value; }
+  /// What messages call it.
+  [[nodiscard]] const std::string& kind() const { return call.empty() ? op : call; }
 };
 
 /// Whether the node turns numbers into integers or back.
@@ -141,6 +156,15 @@ struct graph {
   std::vector<value> values = {};
   std::vector<std::size_t> inputs = {};   ///< values that are no initializers
   std::vector<std::size_t> outputs = {};  ///< values
+
+  /// Whether its nodes are calls that PyTorch has traced. All extents are known then, and which
+  /// initializers are learned. Each call is one that PyTorch makes, so that only what no op
+  /// computes alone is joined.
+  bool is_traced = false;
+  std::string name = {};            ///< of the model, where the file has one
+  std::string source = {};          ///< where it comes from
+  std::int64_t batch = 1;           ///< usual value of the parameter
+  std::int64_t learned_values = 0;  ///< of the whole module
 };
 
 /// A text of the file without characters that JSON could mistake or a terminal obeys.
@@ -168,11 +192,16 @@ struct graph {
 
 /// The place of a node in messages, such as "graph/node/12 'Conv_0'".
 [[nodiscard]] inline std::string place(std::size_t index, const node& of) {
+  if (!of.call.empty()) return fmt::format("/calls/{}", index);
   return fmt::format("graph/node/{} {}", index, in_quotes(of.name.empty() ? of.op : of.name));
 }
 
-/// Reads a model. Tensors of more than 64 KiB are skipped, and external data are not opened. Throws
-/// bad_input with the file and the place in it, and unavailable in a build without protobuf.
-[[nodiscard]] graph read(const std::string& file);
+/// Reads an ONNX model. Tensors of more than 64 KiB are skipped, and external data are not opened.
+/// Throws bad_input with the file and the place in it, and unavailable in a build without protobuf.
+[[nodiscard]] graph read_onnx(const std::string& file);
 
-}  // namespace layerbench::tool::onnx
+/// Reads the calls that tools/torch_export.py has traced; docs/formats.md has their form. Throws
+/// bad_input with the file and the place in it.
+[[nodiscard]] graph read_torch(const std::string& file);
+
+}  // namespace layerbench::tool::importer

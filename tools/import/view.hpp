@@ -14,7 +14,7 @@
 #include "graph.hpp"
 
 /// Tensors as nodes see them: views of what layers wrote.
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// Thrown for a node that no op computes; the text is the reason, empty where the node says it all.
 struct unknown : std::runtime_error {
@@ -68,11 +68,16 @@ struct view {
   dims extents;                           ///< as ONNX has them
   dims written;                           ///< of the layer's result, or of the weight
   std::size_t layer = no_value;           ///< that wrote it
-  std::size_t value = no_value;           ///< of the graph: the weight
+  std::size_t value = no_value;           ///< of the graph: the weight, or what is left out
   std::vector<std::size_t> sources = {};  ///< of `left_out`: the values that its node reads
   std::optional<axes> order = {};         ///< where the axes lie in memory, if not in order
   bool transposed = false;  ///< a matrix of weights that is stored the other way round
   int type = 0;
+  /// The module whose node has changed the order of axes; nothing: that of the current node.
+  std::optional<std::string> turned_in = {};
+  /// Of a recurrent layer that PyTorch gives the batch first: where the axes lie, the steps first.
+  /// Most layers take its rows in any order, so that it has no `order`.
+  std::optional<axes> steps_first = {};
 
   [[nodiscard]] bool is_data() const {
     return from == source_kind::layer || from == source_kind::input ||
@@ -82,6 +87,10 @@ struct view {
   [[nodiscard]] axes all_axes() const;
   /// The same memory with these axes.
   [[nodiscard]] view laid_out(dims to, const axes& as) const;
+  /// The same memory with axes in the order of another view.
+  [[nodiscard]] view laid_out(dims to, const view& like) const;
+  /// The tensor, with the order of its axes if a view of these extents depends on it.
+  [[nodiscard]] view ordered_for(const dims& to) const;
   /// A view of these extents. Throws unknown if there is none.
   [[nodiscard]] view viewed(const dims& to) const;
   /// A view with the axes in another order.
@@ -94,4 +103,4 @@ struct view {
   [[nodiscard]] view without_repeats() const;
 };
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -4,13 +4,13 @@
 
 #include "graph.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
-graph read(const std::string& file) {
+graph read_onnx(const std::string& file) {
   throw unavailable(
       fmt::format("{}: this build cannot read ONNX, which needs protobuf. Install it (Debian: "
                   "libprotobuf-dev), then configure and build again",
                   file));
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

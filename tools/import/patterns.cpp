@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// Whether a constant, of which bf16 keeps 8 bits, is b.
@@ -37,13 +37,16 @@ class matcher {
   /// The node of an ONNX op that computes what `root` and nodes before it do.
   [[nodiscard]] std::optional<node> match(const node& root) const {
     if (root.outputs.size() != 1 || root.inputs.size() < 2) return std::nullopt;
-    if (root.op == "MatMul") return attention(root);
+    const bool joins = !graph_.is_traced;  // what ops compute alone, too
+    if (root.op == "MatMul") return joins ? attention(root) : std::nullopt;
     std::optional<node> found;
     if (root.op == "Add" || root.op == "Mul" || root.op == "Div") found = norm(root);
     if (!found && (root.op == "Mul" || root.op == "Div")) found = activation(root);
-    if (!found && root.op == "Add") found = linear(root);
-    if (!found && root.op == "Add") found = batchnorm(root);
+    if (!found && root.op == "Add" && joins) found = linear(root);
+    if (!found && root.op == "Add" && joins) found = batchnorm(root);
     if (!found && root.op == "Add") found = biased(root);
+    if (!found && root.op == "Add") found = rotary(root);
+    if (!found && root.op == "Div") found = local_norm(root);
     return found;
   }
 
@@ -122,6 +125,7 @@ class matcher {
     result.domain.clear();
     result.inputs = std::move(inputs);
     result.attributes.clear();
+    result.note.clear();
     return result;
   }
 
@@ -143,8 +147,8 @@ class matcher {
         if (auto gelu = gelu_of(root, x, other)) return gelu;
       } else if (near(found.constant, 1.0 / 6) && shifted_clip(other) == x) {
         return created(root, "HardSwish", {x});
-      } else if (near(found.constant, 1) && by != nullptr && by->has_input(0) &&
-                 source(by->input(0)) == x) {
+      } else if (!graph_.is_traced && near(found.constant, 1) && by != nullptr &&
+                 by->has_input(0) && source(by->input(0)) == x) {
         if (by->op == "Sigmoid") return created(root, "Swish", {x});
         if (by->op == "HardSigmoid" && near(by->number("alpha", 0.2), 1.0 / 6)) {
           return created(root, "HardSwish", {x});
@@ -225,7 +229,9 @@ class matcher {
     const std::size_t d = source(by.input(0));
     if (d == no_value) return std::nullopt;
     const node* root = writer(by.input(1), "Sqrt");
-    if (by.op == "Mul") {
+    if (by.op == "Mul" && writer(by.input(1), "Rsqrt") != nullptr) {
+      root = writer(by.input(1), "Rsqrt");
+    } else if (by.op == "Mul") {
       const node* inverse = writer(by.input(1), "Reciprocal");
       root = inverse == nullptr ? nullptr : writer(inverse->input(0), "Sqrt");
     } else if (by.op != "Div") {
@@ -309,12 +315,16 @@ class matcher {
       if (by == nullptr || !by->has_input(1) || by->has_input(2) || !is_read_once(sum, *by))
         continue;
       const bool convolves = by->op == "Conv" || by->op == "ConvTranspose";
-      const bool fits = convolves ? is_by_channel(by->outputs[0], bias)
-                                  : by->op == "Gemm" && is_by_column(by->outputs[0], bias);
-      if (!by->is_standard() || !fits) continue;
+      const bool fits =
+          convolves ? is_by_channel(by->outputs[0], bias)
+                    : by->op == "Gemm" && !graph_.is_traced && is_by_column(by->outputs[0], bias);
+      if (!by->is_standard() || !fits || !by->refusal.empty()) continue;
       node result = *by;
       result.inputs = {by->input(0), by->input(1), bias};
       result.outputs = root.outputs;
+      if (graph_.is_traced) {
+        result.note = "a parameter that is added per channel is the bias of the layer before";
+      }
       return result;
     }
     return std::nullopt;
@@ -332,6 +342,86 @@ class matcher {
   /// Whether nothing else reads what a node writes, or copies of it up to `last`.
   [[nodiscard]] bool is_read_once(std::size_t last, const node& by) const {
     return readers_[last] == 1 && readers_[by.outputs[0]] == 1;
+  }
+
+  // Formulas of PyTorch's calls.
+
+  /// The node that writes a value, views of it left out.
+  [[nodiscard]] const node* writer_of_view(std::size_t value, std::string_view op) const {
+    for (int depth = 0; depth < 4; ++depth) {
+      const node* by = writer(value, "View");
+      if (by == nullptr || !by->has_input(0)) break;
+      value = by->input(0);
+    }
+    return writer(value, op);
+  }
+
+  /// The node that an operand of another one is computed by, and a number beside that operand.
+  struct with_number {
+    const node* of = nullptr;
+    double value = 0;
+  };
+  [[nodiscard]] with_number with_number_of(std::size_t value, std::string_view op) const {
+    const node* by = writer(value, op);
+    const auto found =
+        by == nullptr || by->inputs.size() != 2 ? std::nullopt : number(by->input(1));
+    return found ? with_number{by, *found} : with_number{};
+  }
+
+  /// x / (k + alpha * mean of squares over channels) ^ beta, as local_response_norm computes it.
+  [[nodiscard]] std::optional<node> local_norm(const node& root) const {
+    if (!graph_.is_traced) return std::nullopt;
+    const auto power = with_number_of(root.input(1), "Pow");
+    const auto sum = power.of == nullptr ? power : with_number_of(power.of->input(0), "Add");
+    const auto scaled = sum.of == nullptr ? sum : with_number_of(sum.of->input(0), "Mul");
+    if (scaled.of == nullptr) return std::nullopt;
+    const node* pool = writer_of_view(scaled.of->input(0), "AveragePool");
+    const node* padded = pool == nullptr ? nullptr : writer_of_view(pool->input(0), "Pad");
+    const node* square = padded == nullptr ? nullptr : writer_of_view(padded->input(0), "Mul");
+    const bool same = square != nullptr && square->inputs.size() == 2 &&
+                      square->input(0) == root.input(0) && square->input(1) == root.input(0);
+    const dims window = pool == nullptr ? dims{} : pool->integers("kernel_shape");
+    if (!same || window.empty()) return std::nullopt;
+    node result = created(root, "LRN", {root.input(0)});
+    result.attributes = {{.name = "size", .i = window[0]},
+                         {.name = "alpha", .f = scaled.value},
+                         {.name = "beta", .f = power.value},
+                         {.name = "bias", .f = sum.value}};
+    if (window[0] % 2 == 0) result.refusal = "over an even number of channels";
+    if (scaled.value <= 0 || power.value <= 0 || sum.value <= 0) {
+      result.refusal = "with an alpha, beta or k that is not above 0";
+    }
+    return result;
+  }
+
+  /// x * cosines + (-second half of x, first half) * sines, as transformers computes it.
+  [[nodiscard]] std::optional<node> rotary(const node& root) const {
+    const node* straight = writer(root.input(0), "Mul");
+    const node* turned = writer(root.input(1), "Mul");
+    if (!graph_.is_traced || straight == nullptr || turned == nullptr) return std::nullopt;
+    const node* joined = writer(turned->input(0), "Concat");
+    if (joined == nullptr || joined->inputs.size() != 2) return std::nullopt;
+    const node* negated = writer(joined->input(0), "Neg");
+    const node* second = negated == nullptr ? nullptr : writer(negated->input(0), "Part");
+    const node* first = writer(joined->input(1), "Part");
+    const dims& all = *values_[root.outputs[0]].extents;
+    if (second == nullptr || first == nullptr || all.empty() || all.back() % 2 != 0) {
+      return std::nullopt;
+    }
+    const auto last = static_cast<std::int64_t>(all.size()) - 1;
+    const auto is_last = [&](const node& of) {
+      const std::int64_t axis = of.integer("axis", 0);
+      return axis == -1 || axis == last;
+    };
+    const auto is_half = [&](const node& part, std::int64_t begin) {
+      return is_last(part) && part.integer("begin", 0) == begin &&
+             part.input(0) == straight->input(0) &&
+             values_[part.outputs[0]].extents->back() == all.back() / 2;
+    };
+    if (!is_last(*joined) || !is_half(*first, 0) || !is_half(*second, all.back() / 2)) {
+      return std::nullopt;
+    }
+    return created(root, "Rotary", {straight->input(0), straight->input(1), turned->input(1)});
   }
 
   // Products of matrices.
@@ -432,6 +522,9 @@ std::vector<step> steps_of(const graph& g, const std::vector<known>& values) {
   const matcher patterns(g, values);
   std::vector<bool> needed(values.size(), false);
   for (const std::size_t output : g.outputs) needed[output] = true;
+  for (const node& of : g.nodes) {
+    if (of.writes_part) needed[of.outputs[0]] = true;
+  }
   std::vector<step> steps;
   for (std::size_t i = g.nodes.size(); i-- > 0;) {
     const node& of = g.nodes[i];
@@ -449,4 +542,4 @@ std::vector<step> steps_of(const graph& g, const std::vector<known>& values) {
   return steps;
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

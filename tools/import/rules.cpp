@@ -20,6 +20,7 @@
 #include <layerbench/op/pad.hpp>
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/rnn.hpp>
+#include <layerbench/op/rotary.hpp>
 #include <layerbench/op/slice.hpp>
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/transpose.hpp>
@@ -27,14 +28,18 @@
 #include "axes.hpp"
 #include "converter.hpp"
 
-// What the rules convert, refuse and leave out is what tools/torch_convert.py does with the calls
-// of PyTorch, so that both give the same layers.
-
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// The number that a 32-bit one of the file stands for: 1e-5, not 9.99999974737875e-06.
 double shortest(double narrow) { return std::stod(fmt::format("{}", static_cast<float>(narrow))); }
+
+/// What a norm adds to the variance. Throws unknown for a number that no op has.
+double epsilon_of(const node& of) {
+  const double epsilon = shortest(of.number("epsilon", 1e-5));
+  if (!(epsilon > 0 && epsilon < 1)) throw unknown(fmt::format("with eps {}", epsilon));
+  return epsilon;
+}
 
 // Images.
 
@@ -90,12 +95,17 @@ view conv(converter& to) {
                    {x});
 }
 
-/// Whether op::deconv has no such rows and columns, which ONNX allows below the dilation.
-bool adds_a_stride(const dims& added, const window& by) {
-  for (std::size_t i = 0; i < added.size(); ++i) {
-    if (added[i] >= by.stride[i]) return true;
+/// Takes what a transposed convolution adds at the end of an axis off what it cuts off there. The
+/// op adds less than its stride; models may add more where the filter is dilated.
+void balance(std::int64_t& added, std::int64_t& cut, std::int64_t stride) {
+  if (added < stride) return;
+  if (added > cut) {
+    throw unknown(fmt::format(
+        "whose output_padding {} is neither below the stride {} nor within the padding {}", added,
+        stride, cut));
   }
-  return false;
+  cut -= added;
+  added = 0;
 }
 
 view conv_transpose(converter& to) {
@@ -107,21 +117,20 @@ view conv_transpose(converter& to) {
   const std::int64_t groups = to.of().integer("group", 1);
   const window by =
       window_of(to.of(), x.extents, dims(w.extents.begin() + 2, w.extents.end()), true);
-  const taps at = taps_of(by);
+  taps at = taps_of(by);
   const auto more = to.of().integers("output_padding");
-  if (adds_a_stride(more, by)) throw unknown("with an output_padding that is not below the stride");
-  pads output{0, 0, 0, 0};
-  if (!more.empty()) {
-    const std::int64_t vertical = more.size() == 1 ? 0 : more[0];
-    output = {vertical, vertical, more.back(), more.back()};
-  }
+  std::int64_t rows = more.size() < 2 ? 0 : more[0];
+  std::int64_t columns = more.empty() ? 0 : more.back();
+  balance(rows, at.pad.bottom, at.stride.v);
+  balance(columns, at.pad.right, at.stride.h);
+  const pads output{rows, rows, columns, columns};
   return to.append(op::deconv{n, c, h, width, to.plain(w.extents[1]) * groups, at.size.v, at.size.h,
                               at.stride, at.pad, output, at.dilation, groups, to.of().has_input(2)},
                    {x});
 }
 
-view pool_of(converter& to, op::pool_kind kind, const window& by, bool count_padding) {
-  const view& x = to.source(0);
+view pool_of(converter& to, const view& x, op::pool_kind kind, const window& by,
+             bool count_padding) {
   const auto [n, c, h, w] = image_of(to, x.extents);
   const taps at = taps_of(by);
   const bool is_view =
@@ -140,40 +149,97 @@ view pool_of(converter& to, op::pool_kind kind, const window& by, bool count_pad
 }
 
 view max_pool(converter& to) {
-  return pool_of(to, op::pool_kind::max,
-                 window_of(to.of(), to.source(0).extents, to.of().integers("kernel_shape")), true);
+  const view& x = to.source(0);
+  return pool_of(to, x, op::pool_kind::max,
+                 window_of(to.of(), x.extents, to.of().integers("kernel_shape")), true);
 }
 
 view average_pool(converter& to) {
-  return pool_of(to, op::pool_kind::average,
-                 window_of(to.of(), to.source(0).extents, to.of().integers("kernel_shape")),
+  const view& x = to.source(0);
+  return pool_of(to, x, op::pool_kind::average,
+                 window_of(to.of(), x.extents, to.of().integers("kernel_shape")),
                  to.of().integer("count_include_pad", 0) != 0);
 }
 
-view global_pool(converter& to, op::pool_kind kind) {
-  const dims& x = to.source(0).extents;
-  if (x.size() < 3) throw unknown(fmt::format("of a tensor with {} axes", x.size()));
-  const std::size_t axes = x.size() - 2;
-  return pool_of(
-      to, kind,
-      {dims(x.begin() + 2, x.end()), dims(axes, 1), dims(axes, 1), dims(axes, 0), dims(axes, 0)},
-      true);
+/// A pool whose windows of this size do not overlap.
+view pool_of(converter& to, const view& x, op::pool_kind kind, const dims& size,
+             const dims& stride) {
+  const dims none(size.size(), 0);
+  return pool_of(to, x, kind, {size, stride, dims(size.size(), 1), none, none}, true);
 }
 
-view global_max_pool(converter& to) { return global_pool(to, op::pool_kind::max); }
-view global_average_pool(converter& to) { return global_pool(to, op::pool_kind::average); }
+/// Over all of an image.
+view global_pool(converter& to, const view& x, op::pool_kind kind) {
+  if (x.extents.size() < 3) {
+    throw unknown(fmt::format("of a tensor with {} axes", x.extents.size()));
+  }
+  const dims size(x.extents.begin() + 2, x.extents.end());
+  return pool_of(to, x, kind, size, dims(size.size(), 1));
+}
 
-view reduce_mean(converter& to) {
+view global_max_pool(converter& to) { return global_pool(to, to.source(0), op::pool_kind::max); }
+view global_average_pool(converter& to) {
+  return global_pool(to, to.source(0), op::pool_kind::average);
+}
+
+/// Window and stride of an adaptive pool along an axis.
+std::pair<std::int64_t, std::int64_t> fixed_window(std::int64_t extent, std::int64_t outputs) {
+  constexpr std::int64_t most = 4096;
+  if (outputs < 1 || outputs > extent || (outputs > most && extent % outputs != 0)) {
+    throw unknown(fmt::format("from {} to {}", extent, outputs));
+  }
+  if (extent % outputs == 0) return {extent / outputs, outputs == 1 ? 1 : extent / outputs};
+  const auto begin = [&](std::int64_t i) { return i * extent / outputs; };
+  const auto size = [&](std::int64_t i) {
+    return ((i + 1) * extent + outputs - 1) / outputs - begin(i);
+  };
+  for (std::int64_t i = 1; i < outputs; ++i) {
+    if (size(i) != size(0) || begin(i) - begin(i - 1) != begin(1)) {
+      throw unknown(fmt::format("from {} to {}, with windows that differ", extent, outputs));
+    }
+  }
+  return {size(0), begin(1)};
+}
+
+template <op::pool_kind Kind>
+view adaptive_pool(converter& to) {
   const view& x = to.source(0);
+  static_cast<void>(image_of(to, x.extents));
+  if (to.extents().size() != x.extents.size()) throw bad_node("its result has other axes");
+  dims size;
+  dims stride;
+  for (std::size_t i = 2; i < x.extents.size(); ++i) {
+    const auto [taps, step] = fixed_window(x.extents[i], to.plain(to.extents()[i]));
+    size.push_back(taps);
+    stride.push_back(step);
+  }
+  return pool_of(to, x, Kind, size, stride);
+}
+
+/// A pool over rows or columns, or over all but the batch and one axis, the channels.
+template <op::pool_kind Kind>
+view reduce(converter& to) {
+  const view& x = to.source(0);
+  const std::size_t axes_count = x.extents.size();
   std::vector<std::size_t> over;
   for (const std::int64_t axis : to.listed("axes", 1)) {
-    over.push_back(axis_of(axis, x.extents.size()));
+    over.push_back(axis_of(axis, axes_count));
   }
   std::ranges::sort(over);
-  std::vector<std::size_t> spatial(x.extents.size() < 3 ? 0 : x.extents.size() - 2);
-  std::iota(spatial.begin(), spatial.end(), 2);
-  if (spatial.empty() || over != spatial) throw unknown("over other than height and width");
-  return global_average_pool(to);
+  if (axes_count == 4 && over.size() == 1 && over[0] >= 2) {
+    dims size{1, 1};
+    size[over[0] - 2] = to.plain(x.extents[over[0]]);
+    return pool_of(to, x, Kind, size, {1, 1});
+  }
+  const bool leaves_channels =
+      (axes_count == 3 || axes_count == 4) && over.size() == axes_count - 2 && over.front() != 0;
+  if (!leaves_channels) throw unknown("over other than height and width");
+  std::vector<std::size_t> order;
+  for (std::size_t axis = 0; axis < axes_count; ++axis) {
+    if (std::ranges::find(over, axis) == over.end()) order.push_back(axis);
+  }
+  order.insert(order.end(), over.begin(), over.end());
+  return global_pool(to, std::ranges::is_sorted(order) ? x : x.permuted(order), Kind);
 }
 
 view batch_normalization(converter& to) {
@@ -181,7 +247,12 @@ view batch_normalization(converter& to) {
   dims extents = x.extents;
   if (extents.size() == 2) extents.insert(extents.end(), {1, 1});
   const auto [n, c, h, w] = image_of(to, extents);
-  return to.append(op::batchnorm{n, c, h, w, shortest(to.of().number("epsilon", 1e-5))}, {x});
+  for (std::size_t i = 1; i < 3 && to.is_traced(); ++i) {
+    if (to.of().has_input(i)) static_cast<void>(to.weight(i));
+  }
+  return to.append(
+      op::batchnorm{n, c, h, w, epsilon_of(to.of()), to.of().has_input(1), to.of().has_input(2)},
+      {x});
 }
 
 view local_norm(converter& to) {
@@ -205,7 +276,9 @@ view matrix_product(converter& to, const view& x, std::int64_t k, std::int64_t n
   if (!x.order || !x.has_rows()) return to.append(created, {x});
   axes moved = *x.order;
   moved.back() = {{n, {1000}}};  // behind all others
-  return to.append(created, {x.memory()}).laid_out(to.extents(), moved);
+  view y = to.append(created, {x.memory()}).laid_out(to.extents(), moved);
+  y.turned_in = x.turned_in;
+  return y;
 }
 
 /// The order of axes that exchanges the last two.
@@ -244,9 +317,9 @@ view batched_product(converter& to, const view& x, const view& y) {
 view matmul(converter& to) {
   const view& x = to.source(0);
   const std::size_t second = weights_input(to.of());
-  const view& w = to.input(second);
   if (second != 1) note_quantization(to);
-  if (w.is_data()) return batched_product(to, x, to.source(second));
+  if (to.input(second).is_data()) return batched_product(to, x, to.source(second));
+  const view& w = to.weight(second);
   if (w.extents.size() != 2 || x.extents.size() < 2) {
     throw unknown("of other than a matrix and weights");
   }
@@ -269,6 +342,17 @@ view gemm(converter& to) {
   const bool bias = to.of().has_input(2);
   if (bias && elements(to.weight(2).extents) != n) throw unknown("with other than a bias");
   return matrix_product(to, x, x.extents[1], n, turned != w.transposed, bias);
+}
+
+/// Of PyTorch, whose weights are stored as [n, k], and whose rows may have any axes.
+view linear(converter& to) {
+  const view& x = to.source(0);
+  const view& w = to.weight(1);
+  if (w.extents.size() != 2 || x.extents.size() < 2) {
+    throw unknown("of other than a matrix and weights");
+  }
+  if (x.extents.back() != w.extents[1]) throw bad_node("its weight does not fit the tensor");
+  return matrix_product(to, x, w.extents[1], w.extents[0], !w.transposed, to.of().has_input(2));
 }
 
 /// Rows of a table.
@@ -307,6 +391,13 @@ enum class mask_kind { none, causal, learned, other };
 /// What a constant mask hides: of q queries and k keys.
 mask_kind mask_of(converter& to, std::size_t i, std::int64_t q, std::int64_t k) {
   if (!to.of().has_input(i)) return mask_kind::none;
+  if (to.is_traced()) {  // which has computed it
+    const std::string_view kind = to.of().text("mask", "");
+    return kind == "causal"    ? mask_kind::causal
+           : kind == "all"     ? mask_kind::none
+           : kind == "learned" ? mask_kind::learned
+                               : mask_kind::other;
+  }
   const known& of = to.of_one_image(i);
   if (!of.data) return to.is_constant(i) ? mask_kind::learned : mask_kind::other;
   const bool is_boolean = of.type == element::boolean;
@@ -330,36 +421,52 @@ mask_kind mask_of(converter& to, std::size_t i, std::int64_t q, std::int64_t k) 
 /// The tensors have the order sequence, head, token; the op's have the heads of a token one behind
 /// the other, as projections write them.
 view attention_of(converter& to, std::vector<view> operands, bool causal) {
+  const std::size_t axes_count = operands[0].extents.size();
   for (view& x : operands) {
     if (x.extents.size() == 3) x = to.seen_as(x, {x.extents[0], 1, x.extents[1], x.extents[2]});
-    if (x.extents.size() != 4) {
+    if (x.extents.size() < 4 || x.extents.size() != std::max<std::size_t>(4, axes_count)) {
       throw unknown(fmt::format("of tensors with {} axes", x.extents.size()));
     }
   }
-  const dims query = operands[0].extents;
-  const dims key = operands[1].extents;
+  // Axes from the heads on; those before are sequences.
+  const auto from_heads = [](const dims& of) { return dims(of.end() - 3, of.end()); };
+  const dims whole = operands[0].extents;
+  const dims query = from_heads(whole);
+  const dims key = from_heads(operands[1].extents);
+  const dims sequences(whole.begin(), whole.end() - 3);
   if (operands[2].extents.back() != key.back()) throw unknown("with values of another width");
-  if (operands[2].extents != key || key.back() != query.back() || key[0] != query[0]) {
+  if (operands[2].extents != operands[1].extents || key.back() != query.back() ||
+      !std::equal(sequences.begin(), sequences.end(), operands[1].extents.begin())) {
     throw unknown("of tensors whose sizes differ");
   }
-  op::attention created{query[0], to.plain(query[1]), to.plain(query[2]), to.plain(key[2]),
-                        to.plain(query[3])};
+  op::attention created{elements(sequences), to.plain(query[0]), to.plain(query[1]),
+                        to.plain(key[1]), to.plain(query[2])};
   const mask_kind mask = mask_of(to, mask_input(to.of()), created.q, created.k);
-  if (mask == mask_kind::learned) throw unknown("with a learned or large mask");
-  if (mask == mask_kind::other) to.note("a mask of attention is left out");
+  if (mask == mask_kind::learned) {
+    throw unknown(to.is_traced() ? "with a learned mask" : "with a learned or large mask");
+  }
+  if (mask == mask_kind::other) {
+    to.note(fmt::format("a mask of {} is left out", to.is_traced() ? to.of().call : "attention"));
+  }
+  if (to.is_traced() && causal && created.q != created.k) {
+    throw unknown("causal, with other numbers of queries and keys");
+  }
   created.causal = causal || mask == mask_kind::causal;
   const std::int64_t repeats = repeated_heads(operands[1]);
   if (repeated_heads(operands[0]) > 1 || repeated_heads(operands[2]) != repeats) {
     throw unknown("of an expanded tensor");
   }
-  if (key[1] / repeats != created.heads) created.kv_heads = key[1] / repeats;
+  if (key[0] / repeats != created.heads) created.kv_heads = key[0] / repeats;
   const auto reads = model::detail::of_role(op::any(created), op::role::source);
+  std::vector<std::size_t> order(whole.size());  // exchanges heads and tokens
+  std::iota(order.begin(), order.end(), 0);
+  std::swap(order[sequences.size()], order[sequences.size() + 1]);
   for (std::size_t i = 0; i < operands.size(); ++i) {
-    operands[i] =
-        to.seen_as(operands[i].without_repeats().permuted({0, 2, 1, 3}), reads[i].extents);
+    operands[i] = to.seen_as(operands[i].without_repeats().permuted(order), reads[i].extents);
   }
-  const view y = to.append(created, operands).viewed({query[0], query[2], query[1], query[3]});
-  return y.permuted({0, 2, 1, 3});
+  dims result = sequences;
+  result.insert(result.end(), {query[1], query[0], query[2]});
+  return to.append(created, operands).viewed(result).permuted(order);
 }
 
 /// Of MatMul, Softmax and MatMul.
@@ -376,6 +483,9 @@ view attention_in_steps(converter& to) {
 view attention(converter& to) {
   if (to.of().has_input(4) || to.of().has_input(5)) throw unknown("with a cache");
   std::vector<view> operands{to.source(0), to.source(1), to.source(2)};
+  if (to.is_traced()) {
+    return attention_of(to, operands, to.of().integer("is_causal", 0) != 0).viewed(to.extents());
+  }
   for (std::size_t i = 0; i < operands.size(); ++i) {
     const dims& x = operands[i].extents;
     if (x.size() != 3) continue;
@@ -411,12 +521,39 @@ view layer_norm(converter& to) {
     return to.of().has_input(i) && !to.is_computed(to.weight(i));
   };
   const op::layernorm created{extents, is_rms ? op::layernorm_kind::rms : op::layernorm_kind::layer,
-                              shortest(to.of().number("epsilon", 1e-5)), learns(1),
-                              is_rms || learns(2)};
+                              epsilon_of(to.of()), learns(1), is_rms || learns(2)};
   if (x.order && columns.size() == 1 && x.has_rows()) {
-    return to.append(created, {x.memory()}).laid_out(to.extents(), *x.order);
+    return to.append(created, {x.memory()}).laid_out(to.extents(), x);
   }
   return to.append(created, {x});
+}
+
+/// Of tensors whose axes are sequence, head, token, or sequence, token, head; their values last.
+view rotary(converter& to) {
+  const view& x = to.source(0);
+  const view& cosines = to.input(1);
+  const view& sines = to.input(2);
+  if (x.extents.size() != 4 || cosines.from != source_kind::constant ||
+      sines.from != source_kind::constant) {
+    throw unknown("of positions that are no constants");
+  }
+  const auto are = [&](const dims& extents) {
+    const auto ends_so = [&](const dims& of) {
+      return of.size() >= 3 && std::equal(extents.begin(), extents.end(), of.end() - 3);
+    };
+    return ends_so(cosines.extents) && ends_so(sines.extents);
+  };
+  const bool heads_first = are({1, x.extents[2], x.extents[3]});
+  if (!heads_first && !are({x.extents[1], 1, x.extents[3]})) {
+    throw unknown("of positions that heads do not share");
+  }
+  const std::vector<std::size_t> order =
+      heads_first ? std::vector<std::size_t>{0, 2, 1, 3} : std::vector<std::size_t>{0, 1, 2, 3};
+  const view tokens_first = x.permuted(order);
+  const dims of = tokens_first.extents;
+  const op::rotary created{of[0], to.plain(of[1]), to.plain(of[2]), to.plain(of[3])};
+  const view read = to.seen_as(tokens_first, {of[0], of[1], checked_multiply(of[2], of[3])});
+  return to.append(created, {read}).viewed(of).permuted(order);
 }
 
 // By element.
@@ -429,7 +566,8 @@ view activation_of(converter& to, op::activation_kind kind) {
 view activation_near(converter& to, op::activation_kind kind, const char* key, double found,
                      double timed) {
   if (std::abs(found - timed) > 1e-6) {
-    to.note(fmt::format("{} with {} {:.4g} is timed as with {}", to.of().op, key, found, timed));
+    to.note(
+        fmt::format("{} with {} {:.4g} is timed as with {}", to.of().kind(), key, found, timed));
   }
   return activation_of(to, kind);
 }
@@ -511,8 +649,10 @@ view softmax(converter& to) {
   return to.append(op::softmax{extents, static_cast<std::int64_t>(axis)}, {x}).viewed(to.extents());
 }
 
-/// The extents of x of which y has the first one once; nothing where y is not repeated so.
-std::optional<dims> repeated_rows(const converter& to, const dims& x, dims y) {
+/// The extents of x of which y has the first one once, which holds `count` elements that may be
+/// repeated; nothing where y is not repeated so.
+std::optional<dims> repeated_rows(const converter& to, const dims& x, dims y, std::int64_t count) {
+  while (!y.empty() && elements(y) != count) y.erase(y.begin());
   while (!y.empty() && y.front() == 1) y.erase(y.begin());
   const bool varies = std::ranges::any_of(y, [&](auto size) { return to.depends_on_batch(size); });
   if (y.empty() || x.size() <= y.size() || varies ||
@@ -527,15 +667,29 @@ std::optional<dims> repeated_rows(const converter& to, const dims& x, dims y) {
 /// Extents of a layer that reads two tensors of the same shape by element.
 dims common_extents(const view& x, const view& y) {
   for (const view* of : {&x, &y}) {
-    if (!of->order && !connects_with_units(of->written, x.extents)) return of->written;
+    if (!of->order && of->from == source_kind::layer && !reads_as(of->written, of->extents)) {
+      return of->written;
+    }
   }
   return x.extents;
 }
 
+/// Tensors that a layer combines by element. Rows in any order will not do beside axes in another
+/// one.
+std::vector<view> in_one_order(std::vector<view> all) {
+  const auto is_like_first = [&](const view& x) { return x.extents == all[0].extents && !x.order; };
+  if (std::ranges::all_of(all, is_like_first)) return all;
+  for (view& x : all) x = x.ordered_for({});
+  return all;
+}
+
 /// Adds a parameter, such as the embedding of positions.
 view add_learned(converter& to, const view& x, const view& weight) {
-  if (weight.written == x.extents) return to.append(op::add{x.extents, false, true}, {x});
-  const auto rows = repeated_rows(to, x.extents, weight.written);
+  const std::int64_t count = elements(weight.written);
+  if (weight.extents == x.extents && count == elements(x.extents)) {
+    return to.append(op::add{x.extents, false, true}, {x});
+  }
+  const auto rows = repeated_rows(to, x.extents, weight.extents, count);
   if (!rows) throw unknown("of a weight that is repeated within an image");
   return to.append(op::add{*rows, true, true}, {x});
 }
@@ -543,14 +697,17 @@ view add_learned(converter& to, const view& x, const view& weight) {
 view add_two(converter& to, view x, view y) {
   if (x.extents != y.extents) {
     if (x.extents != to.extents()) std::swap(x, y);
-    const auto rows = repeated_rows(to, x.extents, y.extents);
+    const auto rows = repeated_rows(to, x.extents, y.extents, elements(y.extents));
     if (!rows || x.extents != to.extents()) throw unknown("of tensors with different sizes");
     return to.append(op::add{*rows, true}, {x, y});
   }
-  const bool alike = x.order && y.order && model::detail::connects(y.written, x.written) &&
+  const auto ordered = in_one_order({x, y});
+  x = ordered[0];
+  y = ordered[1];
+  const bool alike = x.order && y.order && reads_as(y.written, x.written) &&
                      order_of(*x.order) == order_of(*y.order);
   if (alike) {
-    return to.append(op::add{x.written}, {x.memory(), y.memory()}).laid_out(to.extents(), *x.order);
+    return to.append(op::add{x.written}, {x.memory(), y.memory()}).laid_out(to.extents(), x);
   }
   return to.append(op::add{common_extents(x, y)}, {x, y});
 }
@@ -595,7 +752,7 @@ view multiply_learned(converter& to, const view& x, const view& weight) {
     created.dims1.push_back(repeated == count ? 1 : created.dims[i]);
   }
   const view y = to.append(created, {x.order ? x.memory() : x});
-  return x.order ? y.laid_out(to.extents(), *x.order) : y;
+  return x.order ? y.laid_out(to.extents(), x) : y;
 }
 
 view multiply(converter& to) {
@@ -603,19 +760,22 @@ view multiply(converter& to) {
     const view& weight = to.input(i);
     if (weight.from == source_kind::weight) return multiply_learned(to, to.source(1 - i), weight);
   }
-  const view* x = &to.source(0);
-  const view* y = &to.source(1);
-  if (x->extents != to.extents()) std::swap(x, y);
-  if (x->extents != to.extents()) throw unknown("of two tensors that are both repeated");
-  dims factors(x->extents.size() - y->extents.size(), 1);
-  factors.insert(factors.end(), y->extents.begin(), y->extents.end());
-  op::multiply created{x->extents, {}};
+  view x = to.source(0).without_repeats();
+  view y = to.source(1).without_repeats();
+  if (x.extents != to.extents()) std::swap(x, y);
+  if (x.extents != to.extents()) throw unknown("of two tensors that are both repeated");
+  const auto ordered = in_one_order({x, y});
+  x = ordered[0];
+  y = ordered[1];
+  dims factors(x.extents.size() - y.extents.size(), 1);
+  factors.insert(factors.end(), y.extents.begin(), y.extents.end());
+  op::multiply created{x.extents, {}};
   if (factors == created.dims) {
-    created.dims = common_extents(*x, *y);
+    created.dims = common_extents(x, y);
   } else {
     created.dims1 = factors;
   }
-  return to.append(created, {*x, *y});
+  return to.append(created, {x, y});
 }
 
 // Parts and sums of tensors.
@@ -629,7 +789,8 @@ view learned_rows(converter& to, const view& weight) {
   }
   to.note("a parameter that each image gets is an embedding of one row");
   const view index{source_kind::input, {rows}, {rows}};
-  return to.append(op::embedding{rows, 1, columns}, {index}).viewed(weight.extents);
+  const std::string word = to.is_traced() ? to.word_of(weight) : std::string(op::embedding::name);
+  return to.append(op::embedding{rows, 1, columns}, {index}, word).viewed(weight.extents);
 }
 
 view concat(converter& to) {
@@ -649,6 +810,9 @@ view concat(converter& to) {
   op::concat created{to.extents(), static_cast<std::int64_t>(axis), {}};
   for (view& part : parts) {
     if (part.from == source_kind::weight) part = learned_rows(to, part);
+  }
+  parts = in_one_order(std::move(parts));
+  for (const view& part : parts) {
     created.sizes.push_back(to.plain(part.extents[axis]));
   }
   return to.append(created, parts);
@@ -703,16 +867,18 @@ std::optional<view> slice_in_memory(converter& to, const view& x, std::size_t ax
   if (size != 1) all[axis].push_back({size, cut.key});
   const auto seen = axes_seen_as(all, result);
   if (!seen) throw unknown("of a tensor in another shape");
-  return y.laid_out(result, *seen);
+  view part = y.laid_out(result, *seen);
+  part.turned_in = x.turned_in;
+  return part;
 }
 
 /// `size` positions of x along an axis, as a tensor of these extents; x itself where that is all.
 view slice_of(converter& to, view x, std::size_t axis, std::int64_t begin, std::int64_t size,
               const dims& result) {
   if (size == x.extents[axis]) return to.seen_as(x, result);
-  const bool split = x.from == source_kind::layer && !connects_with_units(x.written, x.extents) &&
+  const bool split = x.from == source_kind::layer && !reads_as(x.written, x.extents) &&
                      op::transpose::are_parts(x.written, x.extents);
-  if (x.order || split) {
+  if (x.order || x.steps_first || split) {
     if (auto found = slice_in_memory(to, x, axis, begin, size, result)) return *found;
     x = to.in_order(x, x.extents);
   }
@@ -751,6 +917,22 @@ view slice(converter& to) {
   return y;
 }
 
+/// Of PyTorch: positions along an axis, or one of them, without that axis.
+view part(converter& to) {
+  const view& x = to.source(0);
+  const dims& result = to.extents();
+  const std::size_t axis = axis_of(to.of().integer("axis", 0), x.extents.size());
+  if (elements(x.extents) == elements(result)) return x.viewed(result);
+  const std::int64_t extent = x.extents[axis];
+  const std::int64_t others = elements(x.extents) / extent;
+  const std::int64_t size = elements(result) / others;
+  std::int64_t begin = to.of().integer("begin", 0);
+  if (begin < 0) begin = std::max<std::int64_t>(0, begin + to.plain(extent));
+  const bool fits = size > 0 && size * others == elements(result) && begin <= extent - size;
+  if (!fits) throw bad_node("does not have these positions");
+  return slice_of(to, x, axis, begin, size, result);
+}
+
 /// Rows of weights, or one position along an axis.
 view gather(converter& to) {
   const view& x = to.input(0);
@@ -768,19 +950,26 @@ view gather(converter& to) {
 /// Each part that is read becomes a slice. Parts of weights are weights.
 view split(converter& to) {
   const view& x = to.input(0);
+  const bool unbinds = to.of().op == "Unbind";
   const std::size_t axis = axis_of(to.of().integer("axis", 0), x.extents.size());
+  if (x.from == source_kind::weight) to.split_weights();
   std::int64_t begin = 0;
   std::vector<view> parts;
   for (std::size_t i = 0; i < to.of().outputs.size(); ++i) {
     const dims& part = to.extents(i);
+    if (unbinds && elements(part) * x.extents[axis] != elements(x.extents)) {
+      throw bad_node("its parts do not fit");
+    }
+    const std::int64_t size = unbinds ? 1 : part[axis];
+    if (begin + size > x.extents[axis]) throw bad_node("has too many parts");
     view created{x.from == source_kind::weight ? source_kind::weight : source_kind::left_out, part,
                  part};
     if (created.from == source_kind::weight) {
       created.value = x.value;
     } else if (to.is_read(i) && elements(part) > 0) {
-      created = slice_of(to, to.source(0), axis, begin, part[axis], part);
+      created = slice_of(to, to.source(0), axis, begin, size, part);
     }
-    begin += part[axis];
+    begin += size;
     parts.push_back(created);
   }
   for (std::size_t i = 1; i < parts.size(); ++i) to.set(i, parts[i]);
@@ -791,6 +980,7 @@ view split(converter& to) {
 
 view see(converter& to) {
   const view& x = to.input(0);
+  if (elements(x.extents) != elements(to.extents())) throw unknown("");
   return to.seen_as(x, to.extents());
 }
 
@@ -803,8 +993,12 @@ view quantization(converter& to) {
 
 view cast(converter& to) {
   const view& x = to.input(0);
+  if (to.is_traced() && x.type != to.type() &&
+      (x.from == source_kind::layer || x.from == source_kind::left_out)) {
+    throw unknown(fmt::format("to {}", to.of().text("to", "another type")));
+  }
   if (is_integral(x.type) != is_integral(static_cast<int>(to.of().integer("to", 0))) &&
-      x.from == source_kind::layer) {
+      x.from == source_kind::layer && !to.is_traced()) {
     throw unknown("between kinds of numbers");
   }
   return to.seen_as(x, to.extents());
@@ -837,6 +1031,7 @@ view expand(converter& to) {
   const dims& result = to.extents();
   if (result == x.extents || !x.is_data()) return to.seen_as(x, result);
   if (elements(result) == elements(x.extents)) return to.seen_as(x, result);
+  if (broadcast(x.extents, result) != result) throw unknown("");
   axes all = x.all_axes();
   const std::size_t added = result.size() - x.extents.size();
   all.insert(all.begin(), added, {});
@@ -914,6 +1109,56 @@ view recurrent(converter& to) {
   return y.permuted({0, 2, 1, 3}).viewed(to.extents());
 }
 
+/// A call of PyTorch, which may have several layers. Its inputs are a sequence, weights and states.
+view recurrent_call(converter& to) {
+  const node& of = to.of();
+  const view& x = to.source(0);
+  const auto weights = static_cast<std::size_t>(of.integer("weights", 0));
+  const std::int64_t depth = of.integer("layers", 1);
+  const bool both = of.integer("bidirectional", 0) != 0;
+  const bool batch_first = of.integer("batch_first", 0) != 0;
+  for (std::size_t i = 1; i < of.inputs.size(); ++i) {
+    const bool is_weight = to.input(i).from == source_kind::weight && !to.input(i).extents.empty();
+    if (i <= weights && !is_weight) throw unknown("its weights are computed");
+    if (i > weights && to.input(i).from != source_kind::constant) {
+      throw unknown("with an initial state");
+    }
+  }
+  if (x.extents.size() != 3) throw unknown("of packed data");
+  const std::int64_t hidden = to.plain(to.input(2).extents.back());
+  const std::int64_t steps = to.plain(x.extents[batch_first ? 1 : 0]);
+  const std::int64_t batch = x.extents[batch_first ? 0 : 1];
+  std::int64_t inputs = to.plain(x.extents[2]);
+  const std::int64_t width = hidden * (both ? 2 : 1);
+  const bool turns =
+      batch_first && (x.order || (x.from == source_kind::layer &&
+                                  !model::detail::connects(x.written, {steps, batch, inputs})));
+  view y = turns ? x.permuted({1, 0, 2}) : x;
+  const op::rnn_kind kind = of.call == "lstm"  ? op::rnn_kind::lstm
+                            : of.call == "gru" ? op::rnn_kind::gru
+                                               : op::rnn_kind::vanilla;
+  const std::int64_t first = inputs == width ? depth : 1;
+  for (const std::int64_t layers : {first, depth - first}) {
+    if (layers == 0) continue;
+    y = to.append(op::rnn{kind, batch, steps, inputs, hidden, layers, both, 2}, {y}, of.call);
+    inputs = width;
+  }
+  for (std::size_t i = 1; i < of.outputs.size(); ++i) {
+    const bool is_last_step = i == 1 && depth == 1 && !both;
+    view state{source_kind::state, to.extents(i), to.extents(i)};
+    if (is_last_step && to.is_read(i)) {
+      state = slice_of(to, y.memory(), 0, steps - 1, 1, to.extents(i));
+    }
+    to.set(i, state);
+  }
+  y = y.viewed(to.extents());
+  if (batch_first) {
+    const axes parts = axes_of(y.written);
+    y.steps_first = axes{parts[1], parts[0], parts[2]};
+  }
+  return y;
+}
+
 const std::unordered_map<std::string_view, rule> rules{
     {"Conv", conv},
     {"QLinearConv", conv},
@@ -922,17 +1167,22 @@ const std::unordered_map<std::string_view, rule> rules{
     {"AveragePool", average_pool},
     {"GlobalMaxPool", global_max_pool},
     {"GlobalAveragePool", global_average_pool},
-    {"ReduceMean", reduce_mean},
+    {"AdaptiveAveragePool", adaptive_pool<op::pool_kind::average>},
+    {"AdaptiveMaxPool", adaptive_pool<op::pool_kind::max>},
+    {"ReduceMean", reduce<op::pool_kind::average>},
+    {"ReduceMax", reduce<op::pool_kind::max>},
     {"BatchNormalization", batch_normalization},
     {"LRN", local_norm},
     {"MatMul", matmul},
     {"QLinearMatMul", matmul},
     {composed_linear, matmul},
     {"Gemm", gemm},
+    {"Linear", linear},
     {composed_attention, attention_in_steps},
     {"Attention", attention},
     {"LayerNormalization", layer_norm},
     {"RMSNormalization", layer_norm},
+    {"Rotary", rotary},
     {"Relu", activation<op::activation_kind::relu>},
     {"Sigmoid", activation<op::activation_kind::sigmoid>},
     {"Tanh", activation<op::activation_kind::tanh>},
@@ -952,8 +1202,11 @@ const std::unordered_map<std::string_view, rule> rules{
     {"Concat", concat},
     {"Pad", pad},
     {"Slice", slice},
+    {"Part", part},
     {"Gather", gather},
     {"Split", split},
+    {"Unbind", split},
+    {"View", see},
     {"Identity", see},
     {"Reshape", see},
     {"Flatten", see},
@@ -966,7 +1219,8 @@ const std::unordered_map<std::string_view, rule> rules{
     {"Expand", expand},
     {"LSTM", recurrent},
     {"GRU", recurrent},
-    {"RNN", recurrent}};
+    {"RNN", recurrent},
+    {"Recurrent", recurrent_call}};
 
 }  // namespace
 
@@ -975,4 +1229,4 @@ rule rule_of(std::string_view op) {
   return found == rules.end() ? nullptr : found->second;
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cmath>
 #include <cstring>
+#include <filesystem>
 #include <limits>
 #include <unordered_map>
 
@@ -20,7 +21,7 @@
 // Numbers of fields are those of onnx/onnx.proto of the ONNX project, which never change. Fields
 // are read one by one, without generated classes, so that what is not needed is skipped.
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 constexpr std::size_t most_nodes = 50'000;
@@ -144,6 +145,9 @@ class reader {
     place_.clear();
     if (!has_graph) fail("is no ONNX model: it has no graph");
     finish();
+    result_.source = fmt::format(
+        "{} (ONNX, opset {}{}{})", std::filesystem::path(result_.file).filename().string(),
+        result_.opset, result_.producer.empty() ? "" : ", by ", result_.producer.substr(0, 80));
     return std::move(result_);
   }
 
@@ -558,6 +562,6 @@ class reader {
 
 }  // namespace
 
-graph read(const std::string& file) { return reader(file).read(); }
+graph read_onnx(const std::string& file) { return reader(file).read(); }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

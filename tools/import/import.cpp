@@ -7,7 +7,6 @@
 #include <filesystem>
 #include <functional>
 #include <map>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -21,7 +20,7 @@
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/model/shape_file.hpp>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// Says something on stderr; names come from the file.
@@ -45,8 +44,8 @@ void report_left_out(const conversion& created) {
   });
   for (const auto& [key, of] : unknown) {
     const std::size_t more = of.count - of.places.size();
-    say("no op computes {}: {} node{}, {}, at {}{}\n", key, of.count, of.count == 1 ? "" : "s",
-        share_text(of.flops, created), fmt::join(of.places, "; "),
+    say("no op computes {}: {} {}{}, {}, at {}{}\n", key, of.count, created.noun,
+        of.count == 1 ? "" : "s", share_text(of.flops, created), fmt::join(of.places, "; "),
         more > 0 ? fmt::format("; and {} more", more) : "");
   }
   std::vector<std::string> following;
@@ -61,6 +60,27 @@ void report_left_out(const conversion& created) {
   }
 }
 
+/// Says where the learned values of a traced model are.
+void report_learned(const learned_values& of, const conversion& created) {
+  if (of.shared > 0) {
+    say("note: {} tensors of weights belong to several layers; the file counts them in each\n",
+        of.shared);
+  }
+  if (of.folded > 0) {
+    const std::string share =
+        of.folded_flops > 0
+            ? fmt::format("; without {} of the FLOPs",
+                          format::percent(share_of({of.folded_flops, false}, created)))
+            : "";
+    say("note: weights that are computed of parameters alone, such as a weight norm, are folded "
+        "({} tensors: {} values of {} parameters{})\n",
+        of.folded, of.folded_values, of.folded_sources, share);
+  }
+  if (of.unread > 0) {
+    say("note: inference does not read {} parameters of the module\n", of.unread);
+  }
+}
+
 void report(const imported& imported, const std::string& name) {
   const conversion& created = imported.created;
   report_left_out(created);
@@ -72,7 +92,15 @@ void report(const imported& imported, const std::string& name) {
         "is for inference only\n",
         created.folded_batchnorms);
   }
-  say("{}: {} layers, {} parameters\n", name, created.layers.size(), imported.parameters);
+  if (!created.learned) {
+    say("{}: {} layers, {} parameters\n", name, created.layers.size(), imported.parameters);
+    return;
+  }
+  report_learned(*created.learned, created);
+  const std::int64_t known = created.learned->known;
+  const std::int64_t missing = created.learned->missing;
+  say("{}: {} layers, {} parameters{}\n", name, created.layers.size(), known,
+      missing > 0 ? fmt::format(" of {}", known + missing) : "");
 }
 
 /// The text of the shape file of a model that is used without one.
@@ -82,31 +110,29 @@ std::string text_of(const std::filesystem::path& path) {
   if (found != known.end()) return found->second;
   import_options options;
   options.name = model_name_of(path.string());
-  return known[path] = import_model(path.string(), options, false).text;
+  return known[path] = import_model(read_onnx(path.string()), options, false).text;
 }
 
 }  // namespace
 
-imported import_model(const std::string& file, const import_options& options, bool allow_partial) {
-  imported result;
-  try {
-    result = shape_file_of(read(file), options);
-  } catch (const std::overflow_error& wrong) {
-    throw bad_input(file, "graph", wrong.what());
-  }
-  if (!is_quiet()) report(result, options.name);
+imported import_model(const graph& model, const import_options& options, bool allow_partial) {
+  const std::string& file = model.file;
+  const imported result = shape_file_of(model, options);
+  if (!is_quiet()) report(result, legal_name(options.name.empty() ? model.name : options.name));
   if (left_out(result.created) && !allow_partial) {
     if (is_quiet()) report_left_out(result.created);  // why it fails
+    const std::string command =
+        model.is_traced ? "" : fmt::format("{} import onnx ", program_path("layerbench"));
     throw error(
-        fmt::format("{}: no shape file without these nodes; '{} import onnx --allow-partial' "
-                    "writes one, marked as partial",
-                    file, program_path("layerbench")),
+        fmt::format("{}: no shape file without these {}s; '{}--allow-partial' writes one, marked "
+                    "as partial",
+                    file, result.created.noun, command),
         exit_code::incomplete);
   }
-  if (result.created.layers.empty()) throw bad_input(file, "graph", "no node of it is a layer");
+  if (result.created.layers.empty()) throw bad_input(file, "graph", "nothing in it is a layer");
   return result;
 }
 
 void install_importer() { model::importer_of_onnx() = &text_of; }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

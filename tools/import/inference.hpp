@@ -16,7 +16,7 @@
 #include "graph.hpp"
 
 /// Extents of all tensors of a graph, and the values of those that hold sizes.
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// What is known of a value.
 struct known {
@@ -79,4 +79,4 @@ using outer_values = std::function<const known*(std::string_view name)>;
                                               const outer_values& outer,
                                               const std::vector<known>& inputs);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

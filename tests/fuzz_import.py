@@ -1,21 +1,22 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gives `layerbench import onnx` damaged models: each ends with a documented exit code, bad input names
-the file, messages have no control characters, what is written loads again, and nothing crashes. Meant
-for a build with sanitizers:
+"""Gives `layerbench import` damaged models, ONNX files and traced calls of PyTorch: each ends with a
+documented exit code, bad input names the file, messages have no control characters, what is written
+loads again, and nothing crashes. Meant for a build with sanitizers:
 
-  tests/fuzz_onnx.py --build build/asan --seconds 600
+  tests/fuzz_import.py --build build/asan --seconds 600
 
 A file that fails is kept, and how to see it again is printed; exit code 1.
 """
 import copy
+import json
 import pathlib
 import subprocess
 
 from by_hand import fuzz
 
-MODELS = pathlib.Path(__file__).parent / "data/onnx"
+MODELS = pathlib.Path(__file__).parent / "data"
 CODES = {0, 3, 4}  # done, bad input, incomplete
 NUMBERS = [0, 1, 2, 3, 7, 127, 2**16, 2**31 - 1, 2**31, 2**40, 2**63 - 1, 2**64 - 1, 2**64 - 7]
 # Messages inside of others, by the numbers of their fields in onnx.proto.
@@ -115,7 +116,7 @@ def damaged(draw, data):
 
 
 def mutant(draw):
-    data = draw.choice(sorted(MODELS.glob("*.onnx"))).read_bytes()
+    data = draw.choice(sorted(MODELS.glob("onnx/*.onnx"))).read_bytes()
     if draw.random() < 0.2:
         return damaged(draw, data)
     root = parse(data, "model")
@@ -124,13 +125,41 @@ def mutant(draw):
     return serialized(root)
 
 
+def places(value):
+    """Each container in a JSON value, with the keys of what is in it."""
+    if isinstance(value, (dict, list)) and value:
+        yield value, list(value) if isinstance(value, dict) else range(len(value))
+        for one in value.values() if isinstance(value, dict) else value:
+            yield from places(one)
+
+
+def mutant_of_calls(draw):
+    data = draw.choice(sorted(MODELS.glob("torch/*.json"))).read_bytes()
+    if draw.random() < 0.1:
+        return damaged(draw, data)
+    root = json.loads(data)
+    junk = [None, True, -1, 1.5, "", "%x", "batch", [], {}, ["batch", 2], [[]], [0], "same", *NUMBERS]
+    for _ in range(draw.choice([1, 1, 2, 5])):
+        inside, keys = draw.choice(list(places(root)))
+        key = draw.choice(keys)
+        if draw.random() < 0.2:
+            del inside[key]
+        else:
+            inside[key] = copy.deepcopy(draw.choice([*junk, inside[draw.choice(keys)]]))
+    return json.dumps(root).encode()
+
+
 def attack(draw, tool, stem):
     """The import of one damaged file, and what to hold of it."""
-    file, out = stem.with_suffix(".onnx"), stem.with_suffix(".json")
-    file.write_bytes(mutant(draw))
+    form = draw.choice(["onnx", "torch"])
+    file, out = stem.with_suffix(f".{form}"), stem.with_suffix(".json")
+    file.write_bytes(mutant(draw) if form == "onnx" else mutant_of_calls(draw))
 
     def wrong_with(code, errors):
-        if any(ord(one) < 32 and one != "\n" or ord(one) > 126 for one in errors):
+        letters = errors.encode("latin-1").decode(errors="replace")  # JSON's may be any
+        most = 126 if form == "onnx" else 0x10FFFF
+        if any(ord(one) < 32 and one != "\n" or 127 <= ord(one) < 160 or ord(one) > most
+               for one in letters):
             return "a control character in a message"
         if code == 3 and str(file) not in errors:
             return "bad input without a file's name"
@@ -142,7 +171,7 @@ def attack(draw, tool, stem):
                 return f"a shape file that does not load: {shown.stderr.decode()}"
         return ""
 
-    words = [tool, "import", "onnx", file, "-o", out]
+    words = [tool, "import", form, file, "-o", out]
     return words + draw.choice([[], ["--allow-partial"]]), wrong_with
 
 

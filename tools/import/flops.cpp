@@ -7,7 +7,7 @@
 
 #include "patterns.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// A node and what is known of its values.
@@ -159,4 +159,4 @@ flop_count flops_of(const node& of, const std::vector<known>& values, const scop
   return convolves ? convolution(sized) : flop_count{};
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

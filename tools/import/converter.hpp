@@ -21,7 +21,7 @@
 #include "patterns.hpp"
 #include "view.hpp"
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 class converter;
 
@@ -38,6 +38,8 @@ class converter {
   // What rules read. All of them are of the current node.
 
   [[nodiscard]] const node& of() const { return *node_; }
+  /// The type of the first result.
+  [[nodiscard]] int type() const { return values_[of().outputs[0]].type; }
   /// Extents of a result.
   [[nodiscard]] const dims& extents(std::size_t output = 0) const;
   /// Any input.
@@ -46,7 +48,7 @@ class converter {
   [[nodiscard]] bool is_empty(std::size_t i) const;
   /// An input that a layer can read. Throws unknown for weights and constants.
   [[nodiscard]] const view& source(std::size_t i) const;
-  /// An input with learned values.
+  /// An input with learned values. Throws unknown for another one.
   [[nodiscard]] const view& weight(std::size_t i) const;
   /// Elements of an input that is a constant; nothing if they are not known.
   [[nodiscard]] std::optional<std::vector<double>> data(std::size_t i) const;
@@ -66,6 +68,10 @@ class converter {
   [[nodiscard]] bool is_computed(const view& weight) const;
   /// Whether an output is read, or is one of the model's.
   [[nodiscard]] bool is_read(std::size_t output) const;
+  /// Whether the nodes are calls that PyTorch has traced.
+  [[nodiscard]] bool is_traced() const { return graph_.is_traced; }
+  /// The name of a tensor of weights in its module.
+  [[nodiscard]] std::string word_of(const view& weight) const;
 
   [[nodiscard]] bool is_batch(std::int64_t size) const { return size == sizes_.batch; }
   /// Whether a size grows with the batch, which is then a prime that no other size has as a factor.
@@ -94,15 +100,17 @@ class converter {
     const bool any_order = x.order && is_complete(*x.order);
     op.dims = any_order ? x.written : element_extents(x);
     const view y = append(op, {any_order ? x.memory() : x}, word);
-    return any_order ? y.laid_out(extents(), *x.order) : y;
+    return any_order ? y.laid_out(extents(), x) : y;
   }
-  /// Extents of a layer that reads x by element: those of ONNX, if the edge allows them.
+  /// Extents of a layer that reads x by element: those of the view, if the edge allows them.
   [[nodiscard]] static const dims& element_extents(const view& x);
   /// A view of x of these extents; a transposed tensor moves first where it cannot be seen so.
   view seen_as(const view& x, const dims& to);
   /// x as a layer reads it with these extents: transposed if its axes are in another order.
   view in_order(const view& x, dims to);
   void note(const std::string& text) { ++result_.notes[text]; }
+  /// Says that the outputs are parts of the weights that the first input is.
+  void split_weights() { split_.insert(input(0).value); }
   /// Says that the exporter has folded a batch norm into the weights of the current node.
   void count_folded_batchnorm() { ++result_.folded_batchnorms; }
   /// Sets another output than the first.
@@ -120,6 +128,9 @@ class converter {
   [[nodiscard]] view left_out() const;
   [[nodiscard]] flop_count flops() const;
   std::optional<view> computed_weight(rule found);
+  view folded(std::size_t output) const;
+  void use_weights();
+  [[nodiscard]] learned_values count_learned() const;
   void match_axes();
   bool match_axes_of(std::size_t at);
   void add_copies();
@@ -147,10 +158,14 @@ class converter {
   std::string module_;
   /// Transposes, by what they read and its order: their results.
   std::map<std::tuple<int, std::size_t, std::size_t, dims, memory_order>, std::vector<view>> moved_;
+  std::map<std::size_t, std::set<std::size_t>> used_;    ///< of each weight: nodes of its layers
+  std::map<std::size_t, std::set<std::size_t>> folded_;  ///< of each computed weight: its sources
+  std::set<std::size_t> split_;                          ///< weights whose parts are used
+  double folded_flops_ = 0;
   conversion result_;
 };
 
 /// The rule of an ONNX op; null if there is none.
 [[nodiscard]] rule rule_of(std::string_view op);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -11,7 +11,7 @@
 #include "inference.hpp"
 
 /// FLOPs of nodes, also of those that no op computes.
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 
 /// FLOPs of convolutions and products.
 struct flop_count {
@@ -43,4 +43,4 @@ class scope {
 [[nodiscard]] flop_count flops_of(const node& of, const std::vector<known>& values,
                                   const scope& around, const sizes& at);
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

@@ -7,9 +7,11 @@
 #include <string_view>
 #include <unordered_map>
 
+#include <fmt/ranges.h>
+
 #include <layerbench/op/op.hpp>
 
-namespace layerbench::tool::onnx {
+namespace layerbench::tool::importer {
 namespace {
 
 /// Elements of a computed constant, and of all of them together.
@@ -146,7 +148,7 @@ class inference {
         const bool replaced = first && sizes_.batch_in_file > 0 && one.size == sizes_.batch_in_file;
         result.push_back(replaced ? sizes_.batch : one.size);
       } else if (is_batch) {
-        result.push_back(sizes_.batch);
+        result.push_back(checked_multiply(sizes_.batch, one.factor));
       } else if (!one.name.empty() && found != sizes_.named.end()) {
         result.push_back(found->second);
       } else if (!required) {
@@ -168,9 +170,39 @@ class inference {
   void visit(const node& of) {
     const auto found = rules.find(of.op);
     if (of.is_standard() && found != rules.end() && !of.outputs.empty()) (this->*found->second)(of);
+    if (graph_.is_traced) return take_extents(of);
     for (const std::size_t i : of.outputs) {
       if (values_[i].extents) continue;
       values_[i].extents = described(graph_.values[i], false);
+    }
+  }
+
+  /// Extents for people, such as "(batch, 4)".
+  std::string text_of(const dims& extents) const {
+    std::vector<std::string> all;
+    for (const std::int64_t one : extents) {
+      const std::int64_t factor = one / sizes_.batch;
+      const bool grows = one > 0 && one % sizes_.batch == 0;
+      all.push_back(!grows        ? std::to_string(one)
+                    : factor == 1 ? "batch"
+                                  : fmt::format("batchx{}", factor));
+    }
+    return fmt::format("({})", fmt::join(all, ", "));
+  }
+
+  /// Extents and types of what a call writes, as the file has them. Throws bad_input for extents
+  /// that its operands do not give.
+  void take_extents(const node& of) {
+    for (const std::size_t i : of.outputs) {
+      known& result = values_[i];
+      const auto found = described(graph_.values[i], true);
+      if (result.extents && result.extents != found) {
+        throw bad_input(graph_.file, place(of.index, of) + "/dims",
+                        fmt::format("{} is not the result, which has {}; export the model again",
+                                    text_of(*found), text_of(*result.extents)));
+      }
+      result.extents = found;
+      result.type = graph_.values[i].type;
     }
   }
 
@@ -1028,4 +1060,4 @@ std::vector<known> infer_inside(const graph& body, const sizes& of, const outer_
   return inference(body, of).run_inside(outer, inputs);
 }
 
-}  // namespace layerbench::tool::onnx
+}  // namespace layerbench::tool::importer

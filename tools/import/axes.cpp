@@ -1,0 +1,122 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "axes.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include <layerbench/model/graph.hpp>
+#include <layerbench/op/activation.hpp>
+#include <layerbench/op/add.hpp>
+#include <layerbench/op/concat.hpp>
+#include <layerbench/op/dropout.hpp>
+#include <layerbench/op/layernorm.hpp>
+#include <layerbench/op/multiply.hpp>
+#include <layerbench/op/pad.hpp>
+#include <layerbench/op/slice.hpp>
+#include <layerbench/op/softmax.hpp>
+#include <layerbench/op/transpose.hpp>
+
+namespace layerbench::tool::importer {
+namespace {
+
+/// For each axis of `to` its number in `from`, nothing where it is one more of extent 1. Nothing at
+/// all if they have other axes, or as many.
+using axis_places = std::vector<std::optional<std::size_t>>;
+
+std::optional<axis_places> places_in(const dims& from, const dims& to) {
+  axis_places places;
+  std::size_t found = 0;
+  for (const std::int64_t extent : to) {
+    if (found < from.size() && from[found] == extent) {
+      places.emplace_back(found++);
+    } else if (extent == 1) {
+      places.emplace_back();
+    } else {
+      return std::nullopt;
+    }
+  }
+  return found == from.size() ? std::optional(places) : std::nullopt;
+}
+
+/// A list of a value per axis, with those of the added axes.
+dims with_added(const axis_places& places, const dims& values, std::int64_t added) {
+  dims result;
+  for (const auto& place : places) result.push_back(place ? values[*place] : added);
+  return result;
+}
+
+/// The new number of an axis.
+std::int64_t moved(std::int64_t axis, const axis_places& places) {
+  return std::ranges::find(places, std::optional(static_cast<std::size_t>(axis))) - places.begin();
+}
+
+/// Ops with one size for each axis, which may have any number of them.
+template <class Op>
+std::optional<op::any> widened(const op::any& any, const axis_places& places) {
+  const Op* found = any.get<Op>();
+  if (found == nullptr) return std::nullopt;
+  Op result = *found;
+  result.dims = with_added(places, result.dims, 1);
+  if constexpr (requires { result.before; }) {
+    result.before.sizes = with_added(places, result.before.sizes, 0);
+    result.after.sizes = with_added(places, result.after.sizes, 0);
+  }
+  if constexpr (requires { result.dims1; }) {
+    if (!result.dims1.empty()) result.dims1 = with_added(places, result.dims1, 1);
+  }
+  if constexpr (requires { result.axis.value; }) {
+    result.axis.value = moved(result.axis.value, places);
+  } else if constexpr (requires { result.axis; }) {
+    result.axis = moved(result.axis, places);
+  }
+  return op::any(result);
+}
+
+/// A transpose has the axes of its source and those of its result apart.
+std::optional<op::any> widened_transpose(const op::any& any, const dims& to, end_of_edge end) {
+  const op::transpose* found = any.get<op::transpose>();
+  if (found == nullptr) return std::nullopt;
+  op::transpose result = *found;
+  if (end == end_of_edge::source) {
+    result.view = found->viewed();
+    result.dims = to;
+  } else {
+    result.reshape = to;
+  }
+  return op::any(result);
+}
+
+template <class... Ops>
+std::optional<op::any> first_widened(const op::any& any, const axis_places& places) {
+  std::optional<op::any> result;
+  static_cast<void>(((result = widened<Ops>(any, places)) || ...));
+  return result;
+}
+
+}  // namespace
+
+bool reads_as(const dims& from, const dims& to) {
+  const bool is_wider = from.size() > to.size();
+  return model::detail::connects(from, to) ||
+         places_in(is_wider ? to : from, is_wider ? from : to).has_value();
+}
+
+bool can_read(const dims& from, const dims& to) {
+  return model::detail::connects(from, to) || op::transpose::are_parts(from, to);
+}
+
+std::optional<op::any> with_axes(const op::any& op, const dims& from, const dims& to,
+                                 end_of_edge end) {
+  const auto places = from.size() < to.size() ? places_in(from, to) : std::nullopt;
+  if (!places) return std::nullopt;
+  if (auto result = widened_transpose(op, to, end)) return result;
+  if (!places->front()) return std::nullopt;
+  const bool is_norm = op.get<op::layernorm>() != nullptr;
+  if (is_norm && !places->back()) return std::nullopt;  // not of its rows
+  return first_widened<op::activation, op::add, op::concat, op::dropout, op::layernorm,
+                       op::multiply, op::pad, op::slice, op::softmax>(op, *places);
+}
+
+}  // namespace layerbench::tool::importer
