@@ -196,7 +196,8 @@ class plan_of final : public any_plan {
       for (const std::string& other : plan_.alternatives()) {
         plan_request request = request_;
         request.algorithm = other;
-        if (other != algorithm() && others.size() < most) add(request);
+        const bool is_another = library_part(other) != library_part(algorithm());
+        if (is_another && others.size() < most) add(request);
       }
     }
     return others;
