@@ -121,10 +121,10 @@ LAYERBENCH_INLINE std::unique_ptr<any_plan> compute_device::make_plan(const op::
 LAYERBENCH_INLINE std::vector<std::unique_ptr<any_plan>> compute_device::alternatives(
     any_plan& chosen, const op::any& op, plan_request request, std::size_t most) {
   std::vector<std::unique_ptr<any_plan>> others;
-  const std::string own = chosen.algorithm();
+  const std::string own = library_part(chosen.algorithm());
   for (const alternative& one : chosen.alternatives(most)) {
     if (others.size() == most) break;
-    if (one.algorithm == own) continue;
+    if (!one.built && library_part(one.algorithm) == own) continue;
     request.algorithm = one.algorithm;
     request.built = one.built;
     try {

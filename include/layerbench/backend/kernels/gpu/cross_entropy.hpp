@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
 
 #include <layerbench/backend/kernels/gpu/runtime.hpp>
 #include <layerbench/op/cross_entropy.hpp>
