@@ -1,9 +1,11 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
-#include <initializer_list>
 #include <map>
+#include <ranges>
 #include <unordered_map>
+#include <utility>
+#include <vector>
 
 #include <layerbench/shape/json.hpp>
 
@@ -244,13 +246,13 @@ class reader {
     const std::size_t source = reference("0");
     if (source == no_value) wrong("0", "is no tensor");
     const std::int64_t index = integer("1");
-    std::size_t value = source;
     const auto writer = writers_.find(source);
     if (writer == writers_.end() || index < 0 ||
         index >= static_cast<std::int64_t>(result_.nodes[writer->second].outputs.size())) {
       wrong("1", "is no result of its call");
     }
-    value = result_.nodes[writer->second].outputs[static_cast<std::size_t>(index)];
+    const std::size_t value =
+        result_.nodes[writer->second].outputs[static_cast<std::size_t>(index)];
     if (!dtype.empty()) result_.values[value].type = type_of(dtype);
     names_[name] = value;
   }
@@ -258,9 +260,10 @@ class reader {
   void give_meaning(const std::string& target) {
     const auto found = meanings.find(node_.call);
     if (found == meanings.end() || target == node_.call) return refuse("");
-    node_.op = found->second.op;
-    for (const std::string_view key : found->second.operands) operand(key);
-    if (found->second.attributes != nullptr) (this->*found->second.attributes)();
+    const meaning& of = *found->second;
+    node_.op = of.op;
+    for (const std::string_view key : of.operands) operand(key);
+    if (of.attributes != nullptr) (this->*of.attributes)();
   }
 
   /// Marks the call as one that no op computes.
@@ -579,7 +582,7 @@ class reader {
     const std::int64_t at = axis("dim", integer("dim", -1), axes_of_input(0));
     const std::vector<named_size> half = extents(node_.outputs[0]);
     if (half.size() != axes_of_input(0)) wrong("self", "has other axes than the result");
-    const named_size part = half[static_cast<std::size_t>(at)];
+    const named_size& part = half[static_cast<std::size_t>(at)];
     if (part.size < 0) return refuse("along the batch");
     const node whole = node_;
     const auto value = [&] { return add_value("", half, result_.values[whole.outputs[0]].type); };
@@ -740,7 +743,8 @@ class reader {
     give_list("split", sizes);
   }
 
-  static const std::unordered_map<std::string_view, meaning> meanings;
+  static const std::vector<std::pair<std::string_view, meaning>> calls_by_meaning;
+  static const std::unordered_map<std::string_view, const meaning*> meanings;
   /// Calls whose results have no values of what they read.
   static constexpr std::string_view constants =
       " new_zeros new_ones new_full new_empty zeros_like ones_like full_like empty_like ";
@@ -756,81 +760,76 @@ class reader {
   node node_;
 };
 
-const std::unordered_map<std::string_view, reader::meaning> reader::meanings = [] {
-  using self = reader;
-  std::unordered_map<std::string_view, meaning> all{
-      {"embedding", {"Gather", {"weight", "indices"}}},
-      {"linear", {"Linear", {"input", "weight", "bias?"}}},
-      {"mm", {"MatMul", {"self", "mat2"}}},
-      {"bmm", {"MatMul", {"self", "mat2"}}},
-      {"matmul", {"MatMul", {"self", "other"}}},
-      {"addmm", {"Gemm", {"mat1", "mat2", "self"}, &self::matrix_sum}},
-      {"layer_norm", {"LayerNormalization", {"input", "weight?", "bias?"}, &self::layernorm}},
-      {"rms_norm", {"RMSNormalization", {"input", "weight?"}, &self::layernorm}},
-      {"scaled_dot_product_attention",
-       {"Attention", {"query", "key", "value", "attn_mask?"}, &self::attention}},
-      {"relu", {"Relu", {"self"}}},
-      {"sigmoid", {"Sigmoid", {"self"}}},
-      {"tanh", {"Tanh", {"self"}}},
-      {"silu", {"Swish", {"self"}}},
-      {"hardswish", {"HardSwish", {"self"}}},
-      {"hardsigmoid", {"HardSigmoid", {"self"}, &self::hardsigmoid}},
-      {"gelu", {"Gelu", {"self"}, &self::gelu}},
-      {"relu6", {"Clip", {"self"}, &self::clip_to_6}},
-      {"hardtanh", {"Clip", {"self"}, &self::relu6}},
-      {"clamp", {"Clip", {"self"}, &self::relu6}},
-      {"clamp_min", {"Clip", {"self"}, &self::clamp_min}},
-      {"leaky_relu", {"LeakyRelu", {"self"}, &self::leaky_relu}},
-      {"elu", {"Elu", {"self"}, &self::elu}},
-      {"glu", {"Split", {"self"}, &self::glu}},
-      {"feature_dropout", {"Dropout", {"input|self"}, &self::dropout}},
-      {"dropout", {"Dropout", {"input|self"}, &self::dropout}},
-      {"add", {"Add", {"self", "other"}, &self::sum}},
-      {"sub", {"Sub", {"self", "other"}}},
-      {"mul", {"Mul", {"self", "other"}}},
-      {"div", {"Div", {"self", "other"}}},
-      {"pow", {"Pow", {"self", "exponent"}}},
-      {"neg", {"Neg", {"self"}}},
-      {"sqrt", {"Sqrt", {"self"}}},
-      {"rsqrt", {"Rsqrt", {"self"}}},
-      {"erf", {"Erf", {"self"}}},
-      {"cat", {"Concat", {"tensors*"}, &self::concat}},
-      {"concat", {"Concat", {"tensors*"}, &self::concat}},
-      {"pad", {"Pad", {"self"}, &self::pad}},
-      {"constant_pad_nd", {"Pad", {"self"}, &self::pad}},
-      {"expand", {"Expand", {"self"}}},
-      {"expand_as", {"Expand", {"self"}}},
-      {"unbind", {"Unbind", {"self"}, &self::split}}};
-  const auto add = [&](std::initializer_list<std::string_view> calls, const meaning& of) {
-    for (const std::string_view call : calls) all[call] = of;
-  };
-  add({"conv1d", "conv2d", "convolution", "conv_transpose1d", "conv_transpose2d"},
-      {"Conv", {"input", "weight", "bias?"}, &self::convolution});
-  add({"max_pool1d", "max_pool2d", "max_pool2d_with_indices"}, {"MaxPool", {"self"}, &self::pool});
-  add({"avg_pool1d", "avg_pool2d", "avg_pool3d"}, {"AveragePool", {"self"}, &self::pool});
-  add({"adaptive_avg_pool1d", "adaptive_avg_pool2d"},
-      {"AdaptiveAveragePool", {"self"}, &self::adaptive_pool});
-  add({"adaptive_max_pool1d", "adaptive_max_pool2d"},
-      {"AdaptiveMaxPool", {"self"}, &self::adaptive_pool});
-  add({"mean"}, {"ReduceMean", {"self"}, &self::reduction});
-  add({"amax", "max"}, {"ReduceMax", {"self"}, &self::reduction});
-  add({"batch_norm", "_native_batch_norm_legit_no_training"},
-      {"BatchNormalization", {"input", "weight?", "bias?"}, &self::batchnorm});
-  add({"softmax", "_softmax"}, {"Softmax", {"self"}, &self::softmax});
-  add({"log_softmax", "_log_softmax"}, {"LogSoftmax", {"self"}, &self::softmax});
-  add({"lstm", "gru", "rnn_tanh"}, {"Recurrent", {"input"}, &self::recurrent});
-  add({"permute", "transpose", "t", "numpy_T", "movedim", "swapaxes"},
-      {"Transpose", {"self"}, &self::transpose});
-  add({"slice", "narrow", "select"}, {"Part", {"self"}, &self::part});
-  add({"chunk", "split", "split_with_sizes", "unsafe_chunk", "unsafe_split", "tensor_split"},
-      {"Split", {"self"}, &self::split});
-  // What names memory in another way.
-  add({"view", "reshape", "_unsafe_view", "flatten", "unflatten", "squeeze", "unsqueeze",
-       "contiguous", "clone", "detach", "alias", "lift_fresh_copy", "view_as", "reshape_as",
-       "identity", "ravel", "positive"},
-      {"View", {"self|input"}});
-  add({"to", "_to_copy", "type_as"}, {"Cast", {"self"}, &self::cast});
-  add({"alpha_dropout", "feature_alpha_dropout"}, {"View", {"input|self"}, &self::alpha_dropout});
+/// By the names of calls, with spaces between them.
+const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by_meaning{
+    {"conv1d conv2d convolution conv_transpose1d conv_transpose2d",
+     {"Conv", {"input", "weight", "bias?"}, &reader::convolution}},
+    {"embedding", {"Gather", {"weight", "indices"}}},
+    {"linear", {"Linear", {"input", "weight", "bias?"}}},
+    {"mm bmm", {"MatMul", {"self", "mat2"}}},
+    {"matmul", {"MatMul", {"self", "other"}}},
+    {"addmm", {"Gemm", {"mat1", "mat2", "self"}, &reader::matrix_sum}},
+    {"max_pool1d max_pool2d max_pool2d_with_indices", {"MaxPool", {"self"}, &reader::pool}},
+    {"avg_pool1d avg_pool2d avg_pool3d", {"AveragePool", {"self"}, &reader::pool}},
+    {"adaptive_avg_pool1d adaptive_avg_pool2d",
+     {"AdaptiveAveragePool", {"self"}, &reader::adaptive_pool}},
+    {"adaptive_max_pool1d adaptive_max_pool2d",
+     {"AdaptiveMaxPool", {"self"}, &reader::adaptive_pool}},
+    {"mean", {"ReduceMean", {"self"}, &reader::reduction}},
+    {"amax max", {"ReduceMax", {"self"}, &reader::reduction}},
+    {"batch_norm _native_batch_norm_legit_no_training",
+     {"BatchNormalization", {"input", "weight?", "bias?"}, &reader::batchnorm}},
+    {"layer_norm", {"LayerNormalization", {"input", "weight?", "bias?"}, &reader::layernorm}},
+    {"rms_norm", {"RMSNormalization", {"input", "weight?"}, &reader::layernorm}},
+    {"scaled_dot_product_attention",
+     {"Attention", {"query", "key", "value", "attn_mask?"}, &reader::attention}},
+    {"lstm gru rnn_tanh", {"Recurrent", {"input"}, &reader::recurrent}},
+    {"relu", {"Relu", {"self"}}},
+    {"sigmoid", {"Sigmoid", {"self"}}},
+    {"tanh", {"Tanh", {"self"}}},
+    {"silu", {"Swish", {"self"}}},
+    {"hardswish", {"HardSwish", {"self"}}},
+    {"hardsigmoid", {"HardSigmoid", {"self"}, &reader::hardsigmoid}},
+    {"gelu", {"Gelu", {"self"}, &reader::gelu}},
+    {"relu6", {"Clip", {"self"}, &reader::clip_to_6}},
+    {"hardtanh clamp", {"Clip", {"self"}, &reader::relu6}},
+    {"clamp_min", {"Clip", {"self"}, &reader::clamp_min}},
+    {"leaky_relu", {"LeakyRelu", {"self"}, &reader::leaky_relu}},
+    {"elu", {"Elu", {"self"}, &reader::elu}},
+    {"glu", {"Split", {"self"}, &reader::glu}},
+    {"softmax _softmax", {"Softmax", {"self"}, &reader::softmax}},
+    {"log_softmax _log_softmax", {"LogSoftmax", {"self"}, &reader::softmax}},
+    {"dropout feature_dropout", {"Dropout", {"input|self"}, &reader::dropout}},
+    {"add", {"Add", {"self", "other"}, &reader::sum}},
+    {"sub", {"Sub", {"self", "other"}}},
+    {"mul", {"Mul", {"self", "other"}}},
+    {"div", {"Div", {"self", "other"}}},
+    {"pow", {"Pow", {"self", "exponent"}}},
+    {"neg", {"Neg", {"self"}}},
+    {"sqrt", {"Sqrt", {"self"}}},
+    {"rsqrt", {"Rsqrt", {"self"}}},
+    {"erf", {"Erf", {"self"}}},
+    {"cat concat", {"Concat", {"tensors*"}, &reader::concat}},
+    {"pad constant_pad_nd", {"Pad", {"self"}, &reader::pad}},
+    {"slice narrow select", {"Part", {"self"}, &reader::part}},
+    {"chunk split split_with_sizes unsafe_chunk unsafe_split tensor_split",
+     {"Split", {"self"}, &reader::split}},
+    {"unbind", {"Unbind", {"self"}, &reader::split}},
+    {"expand expand_as", {"Expand", {"self"}}},
+    {"permute transpose t numpy_T movedim swapaxes", {"Transpose", {"self"}, &reader::transpose}},
+    {"to _to_copy type_as", {"Cast", {"self"}, &reader::cast}},
+    {"alpha_dropout feature_alpha_dropout", {"View", {"input|self"}, &reader::alpha_dropout}},
+    {"view reshape _unsafe_view flatten unflatten squeeze unsqueeze contiguous clone detach alias "
+     "lift_fresh_copy view_as reshape_as identity ravel positive",
+     {"View", {"self|input"}}}};
+
+const std::unordered_map<std::string_view, const reader::meaning*> reader::meanings = [] {
+  std::unordered_map<std::string_view, const meaning*> all;
+  for (const auto& [names, of] : calls_by_meaning) {
+    for (const auto name : std::views::split(names, ' ')) {
+      all[std::string_view(name.begin(), name.end())] = &of;
+    }
+  }
   return all;
 }();
 

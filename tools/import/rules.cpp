@@ -37,7 +37,8 @@ double shortest(double narrow) { return std::stod(fmt::format("{}", static_cast<
 /// What a norm adds to the variance. Throws unknown for a number that no op has.
 double epsilon_of(const node& of) {
   const double epsilon = shortest(of.number("epsilon", 1e-5));
-  if (!(epsilon > 0 && epsilon < 1)) throw unknown(fmt::format("with eps {}", epsilon));
+  const bool is_usual = epsilon > 0 && epsilon < 1;
+  if (!is_usual) throw unknown(fmt::format("with eps {}", epsilon));
   return epsilon;
 }
 
