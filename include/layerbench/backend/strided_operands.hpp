@@ -140,6 +140,10 @@ class strided_operands : public run::any_plan {
     dims index(extents.size(), 0);
     const auto count = static_cast<std::size_t>(elements(extents));
     const bool part = is_part(operand);
+    if (!part && operand_strides == op::strides(extents, op::plain_order(extents))) {
+      for (std::size_t i = 0; i < count; ++i) visit(i, i);
+      return;
+    }
     std::int64_t offset = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const std::int64_t place =
