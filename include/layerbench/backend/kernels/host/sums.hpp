@@ -17,13 +17,13 @@ inline constexpr const char* column_sums_name = "layerbench:column_sums";
 inline constexpr const char* head_sums_name = "layerbench:head_sums";
 
 /// The sums over the rows of a row-major matrix rows*columns, by blocks of columns.
-template <std::int64_t block = 64, class T>
+template <std::int64_t Block = 64, class T>
 void column_sums(std::int64_t rows, std::int64_t columns, const T* matrix, T* results) {
 #pragma omp parallel for
-  for (std::int64_t first = 0; first < columns; first += block) {
-    std::array<float, static_cast<std::size_t>(block)> sums{};
+  for (std::int64_t first = 0; first < columns; first += Block) {
+    std::array<float, static_cast<std::size_t>(Block)> sums{};
     float* sum = sums.data();
-    const std::int64_t count = std::min(block, columns - first);
+    const std::int64_t count = std::min(Block, columns - first);
     for (std::int64_t row = 0; row < rows; ++row) {
       const T* values = matrix + row * columns + first;
 #pragma omp simd
