@@ -78,7 +78,7 @@ class experiment {
              bool by_layer)
       : by_layer_(by_layer),
         memory_(make_context(threads)),
-        watch_(threads),
+        watch_(run::clock_of(threads)),
         step_(model::step_of(graph, phase, type, {"activation"}), {.type = type}, memory_,
               /*reordered=*/phase == "training"),
         chain_(step_.make_chain(1)) {

@@ -80,7 +80,7 @@ class FirstScreens(Case):
         done = self.bench("bench_model", *several, "--benchmark_out=r.json")
         self.assertLess(len(done.stdout.splitlines()), 20, done.stdout)
         self.assertNotIn("conv1", done.stdout)
-        for words in ("| lenet5, batch 1 ", "| lenet5, batch 2 ", "of 2 cases", "r.json"):
+        for words in ("| lenet5, batch 1 ", "| lenet5, batch 2 ", "2 cases", "r.json"):
             self.assertEqual(done.stdout.count(words), 1, done.stdout)
         for more in (["--benchmark_out=w.json", "--wide"], []):
             done = self.bench("bench_model", *several, *more)

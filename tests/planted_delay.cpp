@@ -14,6 +14,7 @@
 #include <layerbench/backend/reference/plans.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/main.hpp>
+#include <layerbench/cli/threads.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/timing/clock.hpp>
 
