@@ -45,12 +45,15 @@ struct toy : layerbench::reference::backend {
     if (clocks.size() > 1) clocks.pop_front();
     return {{"sm_mhz", clock}};
   }
-  /// One field of each dimension.
-  static void describe(layerbench::description& facts) {
-    for (std::size_t i = 0; i < layerbench::enum_names<layerbench::field_dimension>.size(); ++i) {
-      const auto dimension = static_cast<layerbench::field_dimension>(i);
-      facts[std::string(layerbench::name(dimension))] = {"1", dimension};
-    }
+  static layerbench::run::backend_entry entry() {
+    layerbench::run::backend_entry own = backend::entry();
+    own.describe = [](layerbench::description& facts) {  // one field of each dimension
+      for (std::size_t i = 0; i < layerbench::enum_names<layerbench::field_dimension>.size(); ++i) {
+        const auto dimension = static_cast<layerbench::field_dimension>(i);
+        facts[std::string(layerbench::name(dimension))] = {"1", dimension};
+      }
+    };
+    return own;
   }
   static inline std::optional<std::string> lost;  ///< with what all calls fail
   [[nodiscard]] std::optional<std::string> lasting_error() const override { return lost; }
