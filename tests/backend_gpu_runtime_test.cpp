@@ -38,16 +38,6 @@
 /// Layerbench's kernels on another run time than CUDA's: a whole backend of a GPU that is this
 /// program's processor. The program links no library of NVIDIA's.
 
-namespace host_f32 {
-const host_kernels& all();
-}
-namespace host_bf16 {
-const host_kernels& all();
-}
-namespace host_f16 {
-const host_kernels& all();
-}
-
 namespace layerbench {
 namespace {
 
@@ -89,16 +79,8 @@ class backend : public gpu::runtime {
   }
   void launch(void* function, const char* /*name*/, const gpu::grid& size,
               void** arguments) const override {
-    const std::function<void()> run = reinterpret_cast<host_kernel>(function)(arguments);
-    gridDim = {size.blocks, size.rows, 1};
-    blockDim = {size.threads, 1, 1};
-    for (blockIdx = {}; blockIdx.y < size.rows; ++blockIdx.y) {
-      for (blockIdx.x = 0; blockIdx.x < size.blocks; ++blockIdx.x) {
-        for (unsigned i = 0; i < size.threads; i += host_warp::size) {
-          host_run_warp(i, std::min(i + host_warp::size, size.threads), run);
-        }
-      }
-    }
+    host_run_grid({size.blocks, size.rows, 1}, {size.threads, 1, 1},
+                  reinterpret_cast<host_kernel>(function)(arguments));
   }
 };
 

@@ -21,16 +21,6 @@
 /// for processors when the tests are, by write_kernels. Code is its own source. To be included in
 /// one file of a program.
 
-namespace host_f32 {
-const host_kernels& all();
-}
-namespace host_bf16 {
-const host_kernels& all();
-}
-namespace host_f16 {
-const host_kernels& all();
-}
-
 /// How many programs were compiled.
 inline int host_compilations = 0;
 /// Blocks and threads per block of each launch.
@@ -113,17 +103,8 @@ cudaError_t cudaLaunchKernel(const void* kernel, dim3 blocks, dim3 threads, void
   if (shared != 0 || threads.x > 1024 || blocks.y > 65535) return cudaErrorInvalidConfiguration;
   host_grids.push_back({blocks, threads});
   const auto bind = reinterpret_cast<host_kernel>(const_cast<void*>(kernel));
-  return host_enqueue([blocks, threads, run = bind(arguments)] {
-    gridDim = blocks;
-    blockDim = threads;
-    for (blockIdx = {}; blockIdx.y < blocks.y; ++blockIdx.y) {
-      for (blockIdx.x = 0; blockIdx.x < blocks.x; ++blockIdx.x) {
-        for (unsigned i = 0; i < threads.x; i += host_warp::size) {
-          host_run_warp(i, std::min(i + host_warp::size, threads.x), run);
-        }
-      }
-    }
-  });
+  return host_enqueue(
+      [blocks, threads, run = bind(arguments)] { host_run_grid(blocks, threads, run); });
 }
 
 }  // extern "C"

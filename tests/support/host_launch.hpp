@@ -90,10 +90,35 @@ inline void host_run_warp(unsigned begin, unsigned end, const std::function<void
   }
 }
 
+/// Runs the blocks of a launch one after the other.
+inline void host_run_grid(const dim3& blocks, const dim3& threads,
+                          const std::function<void()>& run) {
+  gridDim = blocks;
+  blockDim = threads;
+  for (blockIdx = {}; blockIdx.y < blocks.y; ++blockIdx.y) {
+    for (blockIdx.x = 0; blockIdx.x < blocks.x; ++blockIdx.x) {
+      for (unsigned i = 0; i < threads.x; i += host_warp::size) {
+        host_run_warp(i, std::min(i + host_warp::size, threads.x), run);
+      }
+    }
+  }
+}
+
 /// What a thread of a kernel does, with arguments as cudaLaunchKernel takes them, which need not
 /// live as long.
 using host_kernel = std::function<void()> (*)(void** arguments);
 using host_kernels = std::map<std::string_view, host_kernel>;
+
+// The kernels of each element type, by write_kernels.
+namespace host_f32 {
+const host_kernels& all();
+}
+namespace host_bf16 {
+const host_kernels& all();
+}
+namespace host_f16 {
+const host_kernels& all();
+}
 
 template <class... Parameters, std::size_t... I>
 std::function<void()> host_bind(void (*kernel)(Parameters...), void** arguments,
