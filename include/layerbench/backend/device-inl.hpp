@@ -63,8 +63,7 @@ LAYERBENCH_INLINE std::vector<int> compute_device::node_by_thread() const {
 }
 
 LAYERBENCH_INLINE device_clock* compute_device::clock() {
-  device_clock* const own = opened().clock();
-  return timing_ == timing_mode::single ? nullptr : own;
+  return timing_ == timing_mode::single ? nullptr : opened().clock();
 }
 
 LAYERBENCH_INLINE void compute_device::finish() {
