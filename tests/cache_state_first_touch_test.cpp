@@ -36,7 +36,7 @@ struct touching : reference::backend {
   static inline std::vector<std::byte> memory = {};
   static inline std::vector<int> owners = {};  ///< by page: the thread that wrote to it first
 
-  /// Of which thread i has node `nodes[i]`, and with so many pages of memory.
+  /// Of which thread i has node `nodes[i]`, and with `pages` pages of memory.
   static void reset(const std::vector<int>& nodes, std::size_t pages) {
     there = {};
     for (int i = 0; i < static_cast<int>(nodes.size()); ++i) {
