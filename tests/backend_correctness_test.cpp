@@ -94,8 +94,9 @@ bool is_known_gap(const op::lrn& o, const plan_request& request) {
 }
 /// Recurrent layers in f16 need more than the instructions for f16 of a processor without AMX.
 bool is_known_gap(const op::rnn& o, const plan_request& request) {
-  return is_integer(request.type) || (o.layers > 1 && o.bidirectional && !o.unfused) ||
-         (request.type == dtype::f16 && !o.unfused) ||
+  const bool unfused = request.how == op::manner::unfused;
+  return is_integer(request.type) || (o.layers > 1 && o.bidirectional && !unfused) ||
+         (request.type == dtype::f16 && !unfused) ||
          (request.pass == op::pass::bwd && request.type != dtype::f32);
 }
 bool is_known_gap(const op::activation& o, const plan_request& request) {
@@ -140,17 +141,18 @@ class random_shapes : public ::testing::Test {
   using draw = Op (*)(dice&);
 
   static void agree(dtype type, int shapes, int threads, draw drawn = &testing::random_op<Op>,
-                    bool on_gpus = true) {
+                    op::manner how = op::manner::direct) {
     for (const run::backend_entry& backend : testing::built_backends().backends) {
-      if (!on_gpus && !backend.on_host) continue;
+      // GPUs' libraries have no other manner.
+      if (how != op::manner::direct && !backend.on_host) continue;
       if (type == dtype::tf32 && backend.on_host) continue;  // a type of GPUs alone
-      expect_enough(backend, type, shapes, threads, drawn);
+      expect_enough(backend, type, shapes, threads, drawn, how);
     }
   }
 
  private:
   static void expect_enough(const run::backend_entry& backend, dtype type, int wanted, int threads,
-                            draw drawn) {
+                            draw drawn, op::manner how) {
     // GPUs, which few machines have; of their libraries much is not used yet.
     const bool on_gpu = !backend.on_host;
     const std::optional<std::string> reason = backend.probe();
@@ -167,7 +169,7 @@ class random_shapes : public ::testing::Test {
     constexpr bool is_compiled =
         std::is_same_v<Op, op::attention> || std::is_same_v<Op, op::layernorm>;
     if (on_gpu && (fused || is_compiled)) wanted = std::min(wanted, some);
-    const tally found = check(backend, *device, type, wanted, drawn);
+    const tally found = check(backend, *device, type, wanted, drawn, how);
     std::cout << fmt::format("{} {}: ran {} of {} shapes\n", backend.name, name(type), found.ran,
                              found.drawn);
     if (on_gpu) {
@@ -189,25 +191,29 @@ class random_shapes : public ::testing::Test {
       }
       return;
     }
-    const bool has_none = is_integer(type) && !has_integers<Op> && !is_reference(backend);
+    const bool has_none =
+        !is_reference(backend) &&
+        ((is_integer(type) && !has_integers<Op>) ||
+         (std::is_same_v<Op, op::rnn> && type == dtype::f16 && how == op::manner::direct));
     EXPECT_GE(found.ran, has_none || !testing::has_type(backend, type) ? 0 : wanted)
         << backend.name;
   }
 
   static tally check(const run::backend_entry& backend, run::compute_device& device, dtype type,
-                     int shapes, draw drawn_by) {
+                     int shapes, draw drawn_by, op::manner how) {
     dice d(41);
     tally sum;
     while (sum.ran < shapes && sum.drawn < 4 * shapes) {
       const Op o = drawn_by(d);
-      const std::vector<op::pass> passes = op::passes(o);
+      const std::vector<op::pass> passes = op::any(o).called(how).passes();
       const op::pass drawn = passes[static_cast<std::size_t>(
           d.between(0, static_cast<std::int64_t>(passes.size()) - 1))];
       const plan_request request{.pass = is_integer(type) ? passes.front() : drawn,
                                  .type = type,
-                                 .order = d.pick({layout::nhwc, layout::nchw, layout::any})};
-      SCOPED_TRACE(fmt::format("{} {} {} {} {} {}", backend.name, Op::name, name(request.pass),
-                               name(type), name(request.order), key(o)));
+                                 .order = d.pick({layout::nhwc, layout::nchw, layout::any}),
+                                 .how = how};
+      SCOPED_TRACE(fmt::format("{} {} {} {} {} {} {}", backend.name, Op::name, name(request.pass),
+                               name(type), name(request.order), key(o), name(how)));
       const auto seed = static_cast<std::uint64_t>(sum.drawn);
       const int ran = agrees(backend, device, o, request, seed, sum) ? 1 : 0;
       sum.ran += ran;
@@ -223,7 +229,7 @@ class random_shapes : public ::testing::Test {
   /// Runs `o` and compares all its outputs. False when the backend has no plan.
   static bool agrees(const run::backend_entry& backend, run::compute_device& device, const Op& o,
                      const plan_request& request, std::uint64_t seed, tally& sum) {
-    const op::any work(o);
+    const op::any work = op::any(o).called(request.how);
     std::string algorithm;
     try {
       const std::unique_ptr<run::any_plan> plan = device.plan(work, request);
@@ -289,29 +295,35 @@ TYPED_TEST(fused_shapes, agree_with_the_reference_on_two_threads) {
   this->agree(dtype::f32, this->some, 2, &testing::random_fused_op<TypeParam>);
 }
 
-// Convolutions that reorder weights and images in each call, which GPUs have not.
-class reordering_convolutions : public random_shapes<op::conv> {
+// Ops that are called in another manner.
+template <class Op>
+class other_manners : public random_shapes<Op> {
  protected:
   static void agree(dtype type, int shapes, int threads) {
-    const draw reordering = [](dice& d) {
-      op::conv o = testing::random_op<op::conv>(d);
-      o.reorders = true;
-      return o;
-    };
-    random_shapes::agree(type, shapes, threads, reordering, false);
+    for (const op::manner how : op::manners(Op{})) {
+      random_shapes<Op>::agree(type, shapes, threads, &testing::random_op<Op>, how);
+    }
   }
 };
 
-TEST_F(reordering_convolutions, agree_with_the_reference_in_f32) { agree(dtype::f32, many, 1); }
-TEST_F(reordering_convolutions, agree_with_the_reference_in_bf16) { agree(dtype::bf16, many, 1); }
-TEST_F(reordering_convolutions, agree_with_the_reference_on_two_threads) {
-  agree(dtype::f32, some, 2);
+using ops_with_manners = ::testing::Types<op::conv, op::rnn>;
+TYPED_TEST_SUITE(other_manners, ops_with_manners);
+
+TYPED_TEST(other_manners, agree_with_the_reference_in_f32) {
+  this->agree(dtype::f32, this->many, 1);
+}
+TYPED_TEST(other_manners, agree_with_the_reference_in_bf16) {
+  this->agree(dtype::bf16, this->many, 1);
+}
+TYPED_TEST(other_manners, agree_with_the_reference_on_two_threads) {
+  this->agree(dtype::f32, this->some, 2);
 }
 
 // In f32 and an order of its choice, oneDNN takes brdgmm_dw for forward_inference only.
 TEST(reordering_convolution, has_the_algorithms_of_training) {
-  const op::any conv(op::conv{
-      .n = 1, .c = 32, .h = 56, .w = 56, .k = 32, .r = 3, .s = 3, .groups = 32, .reorders = true});
+  const op::any conv =
+      op::any(op::conv{.n = 1, .c = 32, .h = 56, .w = 56, .k = 32, .r = 3, .s = 3, .groups = 32})
+          .called(op::manner::reorders);
   const run::backend_entry* const backend = testing::built_backends().find("onednn");
   if (backend == nullptr) GTEST_SKIP() << "this build has no oneDNN";
   const auto device = backend->make_device(1);
@@ -320,7 +332,8 @@ TEST(reordering_convolution, has_the_algorithms_of_training) {
 }
 
 TEST(reordering_convolution, is_made_again_by_its_algorithm_and_has_no_integers) {
-  const op::any conv(op::conv{.n = 1, .c = 32, .h = 8, .w = 8, .k = 32, .reorders = true});
+  const op::any conv =
+      op::any(op::conv{.n = 1, .c = 32, .h = 8, .w = 8, .k = 32}).called(op::manner::reorders);
   const run::backend_entry* const backend = testing::built_backends().find("onednn");
   if (backend == nullptr) GTEST_SKIP() << "this build has no oneDNN";
   const auto device = backend->make_device(1);

@@ -32,9 +32,9 @@ std::unique_ptr<compute_device> onednn() {
 }
 
 /// All results of a pass on test data, one tensor after the other.
-std::vector<float> results(compute_device& device, const op::rnn& o, op::pass pass) {
+std::vector<float> results(compute_device& device, const op::any& o, op::pass pass) {
   constexpr std::uint64_t seed = 7;
-  const std::unique_ptr<any_plan> plan = device.plan(op::any(o), {.pass = pass});
+  const std::unique_ptr<any_plan> plan = device.plan(o, {.pass = pass});
   const std::vector<plan_operand>& operands = plan->operands();
   std::vector<reference::tensor> inputs(operands.size());
   std::vector<std::unique_ptr<device_memory>> memory;
@@ -64,8 +64,8 @@ std::vector<float> results(compute_device& device, const op::rnn& o, op::pass pa
   return all;
 }
 
-std::string algorithm(compute_device& device, const op::rnn& o, op::pass pass) {
-  return device.plan(op::any(o), {.pass = pass})->algorithm();
+std::string algorithm(compute_device& device, const op::any& o, op::pass pass) {
+  return device.plan(o, {.pass = pass})->algorithm();
 }
 
 class rnn_forms : public ::testing::Test {
@@ -83,13 +83,11 @@ TEST_F(rnn_forms, have_equal_results_in_every_pass) {
     auto fused = testing::random_op<op::rnn>(d);
     fused.bidirectional = fused.bidirectional && fused.layers == 1;
     if (fused.layers > 1) fused.inputs = fused.hidden;
-    fused.unfused = false;
-    op::rnn unfused = fused;
-    unfused.unfused = true;
-    for (const op::pass pass : op::rnn::passes()) {
-      SCOPED_TRACE(fmt::format("{} {}", op::name(pass), key(fused)));
-      const std::vector<float> expected = results(*device_, fused, pass);
-      const std::vector<float> found = results(*device_, unfused, pass);
+    const op::any o(fused);
+    for (const op::pass pass : o.passes()) {
+      SCOPED_TRACE(fmt::format("{} {}", op::name(pass), o.key()));
+      const std::vector<float> expected = results(*device_, o, pass);
+      const std::vector<float> found = results(*device_, o.called(op::manner::unfused), pass);
       ASSERT_EQ(found.size(), expected.size());
       for (std::size_t i = 0; i < found.size(); ++i) {
         ASSERT_NEAR(found[i], expected[i], 2e-5 * (1 + std::abs(expected[i]))) << i;
@@ -99,23 +97,21 @@ TEST_F(rnn_forms, have_equal_results_in_every_pass) {
 }
 
 TEST_F(rnn_forms, differ_in_the_calls_of_the_library) {
-  op::rnn o{.kind = op::rnn_kind::lstm, .batch = 3, .steps = 4, .inputs = 8, .hidden = 16};
-  for (const op::pass pass : op::rnn::passes()) {
-    o.unfused = false;
+  const op::any o(
+      op::rnn{.kind = op::rnn_kind::lstm, .batch = 3, .steps = 4, .inputs = 8, .hidden = 16});
+  for (const op::pass pass : o.passes()) {
     EXPECT_THAT(algorithm(*device_, o, pass), Not(HasSubstr("+")));
-    o.unfused = true;
-    EXPECT_THAT(algorithm(*device_, o, pass), HasSubstr("+"));
+    EXPECT_THAT(algorithm(*device_, o.called(op::manner::unfused), pass), HasSubstr("+"));
   }
 }
 
 TEST_F(rnn_forms, say_which_of_them_lacks_what) {
-  op::rnn o{.layers = 2, .bidirectional = true};
-  o.inputs = 2;
+  const op::any o(op::rnn{.inputs = 2, .layers = 2, .bidirectional = true});
   EXPECT_THROW(static_cast<void>(algorithm(*device_, o, op::pass::fwd)), unsupported);
-  o.unfused = true;
-  EXPECT_NE(algorithm(*device_, o, op::pass::bwd), "");
+  const op::any unfused = o.called(op::manner::unfused);
+  EXPECT_NE(algorithm(*device_, unfused, op::pass::bwd), "");
   try {
-    static_cast<void>(device_->plan(op::any(o), {.pass = op::pass::bwd, .type = dtype::bf16}));
+    static_cast<void>(device_->plan(unfused, {.pass = op::pass::bwd, .type = dtype::bf16}));
     FAIL() << "gradients in 16 bits";
   } catch (const unsupported& gap) {
     EXPECT_THAT(gap.what(), HasSubstr("16 bits"));

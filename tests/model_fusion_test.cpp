@@ -238,8 +238,7 @@ TEST_F(fusion, sets_fields_of_all_layers_of_an_op) {
   const graph result = fused_by("pytorch", plain);
   EXPECT_EQ(names_of(result), names_of(plain));
   for (const layer& one : result.layers) {
-    const auto* conv = one.op.get<op::conv>();
-    EXPECT_TRUE(conv == nullptr || conv->reorders) << one.name;
+    EXPECT_EQ(one.op.how() == op::manner::reorders, one.op.name() == op::conv::name) << one.name;
   }
   EXPECT_THROW(static_cast<void>(step_of(result, "training")), usage_error);
 }
@@ -251,7 +250,7 @@ TEST_F(fusion, sets_fields_unless_others_have_certain_values) {
     const auto* conv = one.op.get<op::conv>();
     if (conv == nullptr) continue;
     const bool product = conv->r == 1 && conv->s == 1 && conv->stride == pair{1, 1};
-    EXPECT_EQ(conv->reorders, !product) << one.name;
+    EXPECT_EQ(one.op.how() == op::manner::reorders, !product) << one.name;
     apart += product ? 1 : 0;
   }
   EXPECT_THAT(apart, ::testing::AllOf(::testing::Gt(20), ::testing::Lt(53)));

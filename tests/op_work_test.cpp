@@ -592,11 +592,12 @@ TEST(rnn, is_verified_on_few_steps_where_it_is_large) {
 }
 
 TEST(rnn, has_the_same_work_and_another_key_where_it_is_unfused) {
-  const rnn fused{.kind = rnn_kind::gru, .batch = 2, .steps = 3, .inputs = 4, .hidden = 5};
-  rnn unfused = fused;
-  unfused.unfused = true;
-  EXPECT_EQ(key(fused), "kind:gru,batch:2,steps:3,inputs:4,hidden:5");
-  EXPECT_EQ(key(unfused), key(fused) + ",unfused:1");
+  const any fused(rnn{.kind = rnn_kind::gru, .batch = 2, .steps = 3, .inputs = 4, .hidden = 5});
+  const any unfused = fused.called(manner::unfused);
+  EXPECT_EQ(fused.key(), "kind:gru,batch:2,steps:3,inputs:4,hidden:5");
+  EXPECT_EQ(unfused.key(), fused.key() + ",unfused:1");
+  EXPECT_EQ(unfused.verified_as().key(), unfused.key());
+  EXPECT_THROW(static_cast<void>(fused.called(manner::reorders)), invalid_field);
   EXPECT_EQ(unfused.work(pass::bwd).flops, fused.work(pass::bwd).flops);
 }
 

@@ -171,8 +171,7 @@ inline op::rnn roll(dice& d, std::type_identity<op::rnn> /*tag*/) {
             .inputs = channels(d),
             .hidden = channels(d),
             .bidirectional = d.chance(3),
-            .biases = d.between(1, 2),
-            .unfused = d.chance()};
+            .biases = d.between(1, 2)};
   if (d.chance(4)) {
     o.layers = d.between(2, 3);
     o.inputs = o.hidden * o.directions();

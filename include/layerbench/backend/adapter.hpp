@@ -90,9 +90,7 @@ template <backend B, class Op>
     if constexpr (requires { is_quantized(*sizes); }) {
       refuse(is_quantized(*sizes) && !plan<B, Op>::has_quantization, "fields for integers");
     }
-    if constexpr (requires { sizes->reorders; }) {
-      refuse(sizes->reorders && !plan<B, Op>::has_reorders, "reorders");
-    }
+    refuse(!plan<B, Op>::has(request.how), fmt::format("'{}'", name(request.how)));
     return std::make_unique<plan_of<B, Op>>(static_cast<B&>(on), *sizes, request);
   }
   return nullptr;

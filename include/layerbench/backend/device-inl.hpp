@@ -95,6 +95,7 @@ LAYERBENCH_INLINE std::unique_ptr<any_plan> compute_device::make_plan(const op::
                                                                       plan_request request) {
   activate();  // libraries choose algorithms by the thread count
   request.type = op.own_type().value_or(request.type);
+  request.how = op.how();
   request.recorded = plans_record() && timing() == timing_mode::graph;
   request.algorithm = current_algorithm(request.algorithm);
   std::unique_ptr<any_plan> result;

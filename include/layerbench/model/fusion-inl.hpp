@@ -65,17 +65,15 @@ namespace detail {
   return texts;
 }
 
-/// The fields that say how an op is called, and not what it computes.
-inline constexpr std::array<std::string_view, 2> settings{"reorders", "unfused"};
-
-/// Reads a rule that sets fields of ops.
-[[nodiscard]] inline fusion_rule read_setting(const json::cursor& at, const op::catalog& catalog) {
+/// Reads a rule that says how ops are called.
+[[nodiscard]] inline fusion_rule read_manner(const json::cursor& at, const op::catalog& catalog) {
   at.check_keys({"ops", "set", "unless"}, {"ops", "set"});
   std::vector<std::string_view> ops;
   for (const op::entry& entry : catalog) ops.push_back(entry.name);
   fusion_rule rule;
   rule.ops = read_known(at["ops"], ops);
-  std::vector<std::string_view> flags(settings.begin(), settings.end());  // that all ops have
+  const auto& manners = enum_names<op::manner>;
+  std::vector<std::string_view> flags(manners.begin() + 1, manners.end());  // that all ops have
   for (const std::string& name : rule.ops) {
     record_fields fields = std::ranges::find(catalog, name, &op::entry::name)->default_fields();
     std::erase_if(flags,
@@ -88,11 +86,11 @@ inline constexpr std::array<std::string_view, 2> settings{"reorders", "unfused"}
     if (fields.empty()) unless.fail("has no field");
     rule.unless = std::move(fields);
   }
-  rule.sets = read_known(at["set"], flags);
+  rule.how = from_name<op::manner>(read_known(at["set"], flags).front()).value();
   return rule;
 }
 
-/// Whether a rule that sets fields applies to an op with these.
+/// Whether a rule that says how ops are called applies to one with these fields.
 [[nodiscard]] inline bool applies(const fusion_rule& rule, const record_fields& fields) {
   const auto has = [&](const record_field& wanted) {
     return json::write_value(find_field(fields, wanted.name)->value) ==
@@ -146,24 +144,17 @@ inline constexpr std::array<std::string_view, 2> settings{"reorders", "unfused"}
   return rules;
 }
 
-/// The model with the fields that rules set.
-[[nodiscard]] inline graph with_settings(graph g, const fusion_plan& plan,
-                                         const op::catalog& catalog) {
+/// The model with ops called as the rules say.
+[[nodiscard]] inline graph with_manners(graph g, const fusion_plan& plan) {
   for (layer& one : g.layers) {
-    record_fields fields = one.op.fields();
-    bool changed = false;
     for (const fusion_rule& rule : plan.rules) {
+      if (rule.joins_layers()) continue;
       if (std::ranges::find(rule.ops, one.op.name()) == rule.ops.end()) continue;
-      if (!applies(rule, fields)) continue;
-      for (const std::string& flag : rule.sets) {
-        std::ranges::find(fields, flag, &record_field::name)->value = true;
-        changed = true;
-      }
+      if (!applies(rule, one.op.fields())) continue;
+      one.op = one.op.called(rule.how);
+      const std::string reason = why_inference_only(one.op);
+      if (!reason.empty()) g.inference_only = fmt::format("'{}' {}", one.name, reason);
     }
-    if (!changed) continue;
-    one.op = op::with_fields(one.op, fields, catalog);
-    const std::string reason = why_inference_only(one.op);
-    if (!reason.empty()) g.inference_only = fmt::format("'{}' {}", one.name, reason);
   }
   g.fusion = plan.name;
   return g;
@@ -219,7 +210,7 @@ class fuser {
     const record_fields fields = first.op.fields();
     if (find_field(fields, "post") == nullptr || has_post_ops(first.op)) return nullptr;
     const auto found = std::ranges::find_if(plan_.rules, [&](const fusion_rule& rule) {
-      if (!rule.sets.empty()) return false;
+      if (!rule.joins_layers()) return false;
       if (!rule.layers.empty()) return rule.layers.front() == first.name;
       return std::ranges::find(rule.ops, first.op.name()) != rule.ops.end();
     });
@@ -375,7 +366,7 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
   const json::cursor rules = file["rules"];
   rules.require_array();
   for (std::size_t i = 0; i < rules.get().size(); ++i) {
-    plan.rules.push_back(rules[i].has("set") ? detail::read_setting(rules[i], catalog)
+    plan.rules.push_back(rules[i].has("set") ? detail::read_manner(rules[i], catalog)
                                              : detail::read_rule(rules[i], ops));
   }
   if (plan.rules.empty()) rules.fail("has no rule");
@@ -385,7 +376,7 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
 
 LAYERBENCH_INLINE graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog,
                               dtype type) {
-  graph result = detail::with_settings(g, plan, catalog);
+  graph result = detail::with_manners(g, plan);
   if (plan.joins_layers()) result = detail::fuser(result, plan, catalog).result();
   if (type != dtype::s8 || !plan.int8) return result;
   return quantized(result, *plan.int8, catalog);

@@ -18,17 +18,19 @@ namespace layerbench::model {
 
 /// Which layers a call takes in. Each layer must be the only reader of the one before it. A rule is
 /// for ops and says what may follow, or for `layers` of one model, all of which are one call. A
-/// rule with `sets` joins nothing: it sets these fields of its ops.
+/// rule that says how its ops are called joins nothing.
 struct fusion_rule {
   std::vector<std::string> ops = {};     ///< of the first layer
   std::vector<std::string> layers = {};  ///< by name, the first one first
   /// The stages that follow it, in order. Each takes in at most one layer: `batchnorm`, which is
   /// folded into weights and bias, `add`, `activation`, or the kind of an activation.
   std::vector<std::vector<std::string>> then = {};
-  std::vector<std::string> sets = {};  ///< optional fields of `ops` that are true or false
-  record_fields unless = {};  ///< not set where these fields, if there are any, have these values
+  op::manner how = op::manner::direct;  ///< in which `ops` are called
+  record_fields unless = {};  ///< but not where these fields, if there are any, have these values
   bool repeat = false;        ///< the last stage takes in as many layers as there are
   bool in_place = false;      ///< an addition overwrites a source that no later layer reads
+
+  [[nodiscard]] bool joins_layers() const { return how == op::manner::direct; }
 };
 
 struct fusion_plan {
@@ -41,7 +43,7 @@ struct fusion_plan {
   /// Whether it has a rule for calls of several layers, or for integers. Otherwise the fused model
   /// has the same layers, and can be trained as before.
   [[nodiscard]] bool joins_layers() const {
-    return int8 || std::ranges::any_of(rules, [](const auto& rule) { return rule.sets.empty(); });
+    return int8 || std::ranges::any_of(rules, &fusion_rule::joins_layers);
   }
 };
 

@@ -37,9 +37,9 @@ LAYERBENCH_INLINE std::vector<op::operand> of_role(const op::any& op, op::role r
   return operands;
 }
 
-LAYERBENCH_INLINE bool has_set(const op::any& op, std::string_view name) {
+LAYERBENCH_INLINE bool has_post_ops(const op::any& op) {
   const record_fields fields = op.fields();
-  const record_field* const field = find_field(fields, name);
+  const record_field* const field = find_field(fields, "post");
   return field != nullptr && !field->is_default;
 }
 
@@ -51,7 +51,7 @@ LAYERBENCH_INLINE bool has_set(const op::any& op, std::string_view name) {
 LAYERBENCH_INLINE std::string why_inference_only(const op::any& op) {
   if (has_post_ops(op)) return "has post-ops";
   if (has_types(op)) return "has types";
-  return has_set(op, "reorders") ? "reorders tensors in each call" : "";
+  return op.how() == op::manner::reorders ? "reorders tensors in each call" : "";
 }
 
 LAYERBENCH_INLINE std::vector<layer> inference_layers(const graph& g) {

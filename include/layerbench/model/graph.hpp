@@ -68,10 +68,7 @@ namespace detail {
 /// The operands of the forward pass that have this role.
 [[nodiscard]] std::vector<op::operand> of_role(const op::any& op, op::role role);
 
-/// Whether the op has a field of that name with another value than the default.
-[[nodiscard]] bool has_set(const op::any& op, std::string_view name);
-
-[[nodiscard]] inline bool has_post_ops(const op::any& op) { return has_set(op, "post"); }
+[[nodiscard]] bool has_post_ops(const op::any& op);
 
 /// Why a model with the op cannot be trained; empty if it can.
 [[nodiscard]] std::string why_inference_only(const op::any& op);

@@ -49,7 +49,6 @@ struct conv {
   tensor_type dst_type = tensor_type::same, addend_type = tensor_type::same;
   bool channel_scales = false;
   position src_zero = {}, dst_zero = {};
-  bool reorders = false;
 
   static constexpr auto fields = std::tuple{
       required("n", &conv::n, "images in a batch"),
@@ -70,9 +69,6 @@ struct conv {
       optional("channel_scales", &conv::channel_scales, channel_scales_help),
       optional("src_zero", &conv::src_zero, src_zero_help),
       optional("dst_zero", &conv::dst_zero, dst_zero_help),
-      optional("reorders", &conv::reorders,
-               "whether each call packs its weights and, in nchw, reorders its images, as PyTorch "
-               "does"),
   };
 
   /// Output height.
@@ -91,13 +87,14 @@ struct conv {
     if (q() < 1) throw invalid_field("s", "is larger than the padded input width");
     op::validate(post);
     validate_quantization(*this);
-    if (reorders && (!post.empty() || is_quantized(*this))) {
-      throw invalid_field("reorders", "is for convolutions without post-ops and integers");
-    }
+  }
+
+  [[nodiscard]] std::vector<manner> manners() const {
+    if (!post.empty() || is_quantized(*this)) return {};
+    return {manner::reorders};
   }
 
   [[nodiscard]] std::vector<pass> passes() const {
-    if (reorders) return {pass::fwd};
     return passes_with(post, {pass::fwd, pass::bwd_data, pass::bwd_weights});
   }
 

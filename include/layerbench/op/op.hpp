@@ -40,6 +40,20 @@ inline constexpr std::array<std::string_view, 5> layerbench::enum_names<layerben
 
 namespace layerbench::op {
 
+/// How a framework calls an op: once, as the library's interface has it; with weights packed and
+/// images reordered in each call; or by the products and pointwise calls of a framework that has no
+/// call for the whole op. The results are the same. In files a manner other than the first is a
+/// field of the op that is true.
+enum class manner { direct, reorders, unfused };
+
+}  // namespace layerbench::op
+
+template <>
+inline constexpr std::array<std::string_view, 3> layerbench::enum_names<layerbench::op::manner>{
+    "direct", "reorders", "unfused"};
+
+namespace layerbench::op {
+
 using layerbench::name;  // lookup must find it for the enums of this namespace
 
 /// Role of an operand in the model: activations read, learned values, running statistics of a
@@ -154,6 +168,27 @@ template <class Op>
   return {};
 }
 
+/// The manners in which frameworks call the op beside `direct`: none unless the op lists them.
+template <class Op>
+[[nodiscard]] std::vector<manner> manners(const Op& op) {
+  if constexpr (requires { op.manners(); }) return op.manners();
+  return {};
+}
+
+/// The fields of an op that is called so, as files have them.
+template <class Op>
+[[nodiscard]] record_fields fields_in(const Op& op, manner how) {
+  record_fields all = fields_of(op);
+  for (const manner other : manners(Op{})) {
+    const std::string_view help = other == manner::reorders
+                                      ? "whether each call packs its weights and, in nchw, "
+                                        "reorders its images, as PyTorch does"
+                                      : "whether each product and pointwise function is a call";
+    all.push_back({name(other), help, false, how != other, how == other});
+  }
+  return all;
+}
+
 /// The op on which plans of an op are verified: itself, unless its formula would take minutes, and
 /// it has a smaller one for which libraries do the same.
 template <class Op>
@@ -206,15 +241,18 @@ concept operation = requires(const Op& op, pass p, dtype type) {
   return sum;
 }
 
-/// An op of any type, as a value. The op may be defined outside this library. If it has an own data
-/// type, it computes in that, whatever the type of the step.
+/// An op of any type, as a value, and how it is called. The op may be defined outside this library.
+/// If it has an own data type, it computes in that, whatever the type of the step.
 class any {
  public:
   template <operation Op>
   explicit any(Op op) : self_(std::make_shared<const holder<Op>>(std::move(op))) {}
 
   [[nodiscard]] std::string_view name() const { return self_->name(); }
-  [[nodiscard]] std::vector<pass> passes() const { return self_->passes(); }
+  /// Those of the op; of one that reorders in each call, as frameworks do in inference, only `fwd`.
+  [[nodiscard]] std::vector<pass> passes() const {
+    return manner_ == manner::reorders ? std::vector{pass::fwd} : self_->passes();
+  }
   [[nodiscard]] bool has(pass p) const {
     const std::vector<pass> all = passes();
     return std::ranges::find(all, p) != all.end();
@@ -222,9 +260,9 @@ class any {
   [[nodiscard]] bool passes_gradient_through() const { return self_->passes_gradient_through(); }
   [[nodiscard]] bool overwrites_source() const { return self_->overwrites_source(); }
   /// Canonical key of the fields and the op's own type. Calls with equal name(), pass and key()
-  /// compute the same.
+  /// compute the same in the same manner.
   [[nodiscard]] std::string key() const {
-    std::string text = self_->key();
+    std::string text = layerbench::key(fields());
     if (own_type_) text.append(",type:").append(layerbench::name(*own_type_));
     return text;
   }
@@ -235,16 +273,29 @@ class any {
     result.own_type_ = type;
     return result;
   }
+  [[nodiscard]] manner how() const { return manner_; }
+  /// The same op, called so. Throws invalid_field if frameworks do not call it so.
+  [[nodiscard]] any called(manner how) const {
+    const std::vector<manner> known = self_->manners();
+    if (how != manner::direct && std::ranges::find(known, how) == known.end()) {
+      throw invalid_field(layerbench::name(how),
+                          "is no manner in which this op is called, given its other fields");
+    }
+    any result = *this;
+    result.manner_ = how;
+    return result;
+  }
   /// Operands in a step of that type.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     return self_->operands(p, own_type_.value_or(type));
   }
   [[nodiscard]] op::work work(pass p) const { return self_->work(p); }
   [[nodiscard]] std::vector<rate> rates() const { return self_->rates(); }
-  [[nodiscard]] record_fields fields() const { return self_->fields(); }
+  [[nodiscard]] record_fields fields() const { return self_->fields(manner_); }
   [[nodiscard]] any verified_as() const {
     any result = self_->verified_as();
     result.own_type_ = own_type_;
+    result.manner_ = manner_;
     return result;
   }
 
@@ -265,11 +316,11 @@ class any {
     virtual std::vector<pass> passes() const = 0;
     virtual bool passes_gradient_through() const = 0;
     virtual bool overwrites_source() const = 0;
-    virtual std::string key() const = 0;
     virtual std::vector<operand> operands(pass p, dtype type) const = 0;
     virtual op::work work(pass p) const = 0;
     virtual std::vector<rate> rates() const = 0;
-    virtual record_fields fields() const = 0;
+    virtual std::vector<manner> manners() const = 0;
+    virtual record_fields fields(manner how) const = 0;
     virtual any verified_as() const = 0;
   };
   template <class Op>
@@ -279,17 +330,18 @@ class any {
     std::vector<pass> passes() const override { return op::passes(op); }
     bool passes_gradient_through() const override { return op::passes_gradient_through<Op>(); }
     bool overwrites_source() const override { return op::overwrites_source<Op>(); }
-    std::string key() const override { return layerbench::key(op); }
     std::vector<operand> operands(pass p, dtype t) const override { return op.operands(p, t); }
     op::work work(pass p) const override { return op.work(p); }
     std::vector<rate> rates() const override { return op::rates(op); }
-    record_fields fields() const override { return fields_of(op); }
+    std::vector<manner> manners() const override { return op::manners(op); }
+    record_fields fields(manner how) const override { return fields_in(op, how); }
     any verified_as() const override { return any(op::verified_as(op)); }
     Op op;
   };
 
   std::shared_ptr<const interface> self_;
   std::optional<dtype> own_type_;
+  manner manner_ = manner::direct;
 };
 
 /// How a shape file's op is found by its name and created from its fields.
@@ -304,6 +356,16 @@ struct list {};
 
 using catalog = std::vector<entry>;
 
+/// The op with these fields, called as they say.
+template <operation Op>
+[[nodiscard]] any any_of(const record_fields& fields) {
+  const any op(record_of<Op>(fields));
+  for (const manner how : manners(Op{})) {
+    if (std::get<bool>(find_field(fields, name(how))->value)) return op.called(how);
+  }
+  return op;
+}
+
 /// The op with these values of its fields, in the same own type. The catalog must have it.
 [[nodiscard]] inline any with_fields(const any& of, const record_fields& fields,
                                      const catalog& all) {
@@ -314,8 +376,7 @@ using catalog = std::vector<entry>;
 /// The catalog of these ops: those that a shape file may contain.
 template <operation... Ops>
 [[nodiscard]] catalog catalog_of(list<Ops...> /*ops*/) {
-  return {entry{Ops::name, [] { return fields_of(Ops{}); },
-                [](const record_fields& fields) { return any(record_of<Ops>(fields)); }}...};
+  return {entry{Ops::name, [] { return fields_in(Ops{}, manner::direct); }, &any_of<Ops>}...};
 }
 
 /// Output extent of a sliding window; below 1 if the window does not fit.

@@ -39,8 +39,7 @@ namespace layerbench::op {
 /// step to the first; its states lie behind those of the first direction, and the next layer reads
 /// both.
 ///
-/// A library computes it in one call. `unfused` layers are the products and pointwise calls of a
-/// framework that has no such call; the results are the same.
+/// A library computes it in one call, unless it is called `unfused`.
 struct rnn {
   static constexpr std::string_view name = "rnn";
 
@@ -48,7 +47,6 @@ struct rnn {
   std::int64_t batch = 1, steps = 1, inputs = 1, hidden = 1, layers = 1;
   bool bidirectional = false;
   std::int64_t biases = 1;
-  bool unfused = false;
 
   static constexpr auto fields = std::tuple{
       required("kind", &rnn::kind, "vanilla, lstm or gru"),
@@ -59,7 +57,6 @@ struct rnn {
       optional("layers", &rnn::layers, "layers, each reads the one before"),
       optional("bidirectional", &rnn::bidirectional, "whether each layer goes both ways"),
       optional("biases", &rnn::biases, "biases of a gate: 1 or 2"),
-      optional("unfused", &rnn::unfused, "whether each product and pointwise function is a call"),
   };
 
   [[nodiscard]] std::int64_t gates() const {
@@ -86,6 +83,7 @@ struct rnn {
     return result;
   }
 
+  static std::vector<manner> manners() { return {manner::unfused}; }
   static std::vector<pass> passes() { return {pass::fwd, pass::fwd_training, pass::bwd}; }
 
   /// src steps*batch*inputs, dst steps*batch*(directions*hidden), gradients alike; for each layer

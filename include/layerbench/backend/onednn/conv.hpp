@@ -19,7 +19,9 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
  public:
   static constexpr bool has_post_ops = true;
   static constexpr bool has_quantization = true;
-  static constexpr bool has_reorders = true;
+  [[nodiscard]] static constexpr bool has(op::manner how) {
+    return how == op::manner::direct || how == op::manner::reorders;
+  }
 
   plan(const onednn::backend& device, const op::conv& o, const plan_request& request)
       : primitive_sequence(device, o.operands(request.pass, request.type)),
@@ -36,7 +38,9 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
       switch (request.pass) {
         case op::pass::bwd_data: return build_bwd_data(device, request);
         case op::pass::bwd_weights: return build_bwd_weights(device, request);
-        default: return o.reorders ? build_reordering(device, request) : build_fwd(device, request);
+        default:
+          return request.how == op::manner::reorders ? build_reordering(device, request)
+                                                     : build_fwd(device, request);
       }
     });
   }

@@ -22,11 +22,15 @@ namespace layerbench {
 template <>
 class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
  public:
+  [[nodiscard]] static constexpr bool has(op::manner how) {
+    return how == op::manner::direct || how == op::manner::unfused;
+  }
+
   plan(const onednn::backend& device, const op::rnn& o, const plan_request& request)
       : unfused_rnn(device, o, request),
         bias_(onednn::plain({o.layers, o.directions(), bias_rows(), o.hidden},
                             dnnl::memory::data_type::f32)) {
-    if (o.unfused) return;
+    if (unfused_) return;
     if (pass_ != op::pass::fwd) {
       state_ =
           onednn::plain({o.layers, o.directions(), o.batch, o.hidden}, onednn::data_type(type_));
@@ -63,7 +67,7 @@ class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
 
   [[nodiscard]] binding bind(std::span<const address> places, address workspace) const {
     binding bound = unfused_rnn::bind(places, workspace);
-    if (o_.unfused) return bound;
+    if (unfused_) return bound;
     const auto pass = [&](int name, const dnnl::memory::desc& stored, address at) {
       bound.memories.emplace_back(stored, engine_, at);
       bound.pass(name, bound.memories.back());
@@ -81,7 +85,7 @@ class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
   }
 
   void run(const binding& bound) const {
-    if (o_.unfused) return unfused_rnn::run(bound);
+    if (unfused_) return unfused_rnn::run(bound);
     if (two_biases()) add_biases(bound);
     if (pass_ == op::pass::bwd) set_gradients_to_zero(bound);
     unfused_rnn::run(bound);
@@ -105,7 +109,7 @@ class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
   /// gradients, which come last.
   [[nodiscard]] std::vector<extra> extras() const {
     std::vector<extra> all;
-    if (o_.unfused) return all;
+    if (unfused_) return all;
     const bool backward = pass_ == op::pass::bwd;
     if (backward) all.push_back({DNNL_ARG_DIFF_SRC_ITER, state_});
     if (backward && !cell_state_.is_zero()) all.push_back({DNNL_ARG_DIFF_SRC_ITER_C, cell_state_});

@@ -16,9 +16,9 @@
 
 namespace layerbench::onednn {
 
-/// Base class of the plan of recurrent layers: those that are `unfused`, as the calls of PyTorch's
-/// own cells on CPUs and of their gradients (SimpleCell, LSTMCell, GRUCell and FullLayer in
-/// aten/src/ATen/native/RNN.cpp). Of each layer and direction one product has the inputs of all
+/// Base class of the plan of recurrent layers: those that are called `unfused`, as the calls of
+/// PyTorch's own cells on CPUs and of their gradients (SimpleCell, LSTMCell, GRUCell and FullLayer
+/// in aten/src/ATen/native/RNN.cpp). Of each layer and direction one product has the inputs of all
 /// steps. A step has the product with the hidden state and a call for each sum, element-wise
 /// product, sigmoid and tanh. In the backward pass each step adds its share to the gradients of the
 /// weights. A GRU with one bias is that of Keras with `reset_after=False`
@@ -39,14 +39,16 @@ class unfused_rnn : public primitive_sequence {
   op::rnn o_;
   op::pass pass_;
   dtype type_;
+  bool unfused_;
 
-  /// Appends nothing if the op is not `unfused`. Throws unsupported.
+  /// Appends nothing if the op is not called `unfused`. Throws unsupported.
   unfused_rnn(const backend& device, const op::rnn& o, const plan_request& request)
       : primitive_sequence(device, o.operands(request.pass, request.type)),
         o_(o),
         pass_(request.pass),
-        type_(request.type) {
-    if (!o.unfused) return;
+        type_(request.type),
+        unfused_(request.how == op::manner::unfused) {
+    if (!unfused_) return;
     if (is_integer(type_)) throw unsupported("layerbench has no oneDNN plans of rnn with integers");
     if (pass_ == op::pass::bwd && type_ != dtype::f32) {
       throw unsupported("layerbench has no gradients of unfused recurrent layers in 16 bits");

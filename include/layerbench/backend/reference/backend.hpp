@@ -37,7 +37,7 @@ class plan<reference::backend, Op> : public run::any_plan {
  public:
   static constexpr bool has_post_ops = true;
   static constexpr bool has_quantization = true;
-  static constexpr bool has_reorders = true;
+  [[nodiscard]] static constexpr bool has(op::manner /*how*/) { return true; }
 
   plan(const reference::backend& /*device*/, const Op& op, const plan_request& request)
       : op_(op), pass_(request.pass) {
