@@ -4,12 +4,13 @@
 
 int main(int argc, char** argv) {
   using namespace layerbench;
-  return programs::run_suite(argc, argv,
-                             {.name = "bench_allreduce",
-                              .purpose = "Times all-reduces and other collectives of models' "
-                                         "gradients. Start several ranks with mpirun -np N or "
-                                         "srun.",
-                              .ops = {"allreduce", "collective"},
-                              .collective = true},
-                             programs::collective_registry());
+  return run::main(
+      argc, argv,
+      programs::suite_program({.name = "bench_allreduce",
+                               .purpose = "Times all-reduces and other collectives of models' "
+                                          "gradients. Start several ranks with mpirun -np N or "
+                                          "srun.",
+                               .ops = {"allreduce", "collective"},
+                               .collective = true},
+                              programs::collective_registry()));
 }

@@ -3,9 +3,11 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return layerbench::programs::run_suite(argc, argv,
-                                         {.name = "bench_attention",
-                                          .purpose = "Times the attention of deep-learning models.",
-                                          .ops = {"attention"},
-                                          .models = {"bert_base", "gpt2"}});
+  using namespace layerbench;
+  return run::main(
+      argc, argv,
+      programs::suite_program({.name = "bench_attention",
+                               .purpose = "Times the attention of deep-learning models.",
+                               .ops = {"attention"},
+                               .models = {"bert_base", "gpt2"}}));
 }

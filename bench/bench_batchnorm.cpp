@@ -3,10 +3,12 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return layerbench::programs::run_suite(
+  using namespace layerbench;
+  return run::main(
       argc, argv,
-      {.name = "bench_batchnorm",
-       .purpose =
-           "Times the batch, layer and local response normalisations of deep-learning models.",
-       .ops = {"batchnorm", "lrn", "layernorm"}});
+      programs::suite_program(
+          {.name = "bench_batchnorm",
+           .purpose =
+               "Times the batch, layer and local response normalisations of deep-learning models.",
+           .ops = {"batchnorm", "lrn", "layernorm"}}));
 }

@@ -3,9 +3,10 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return layerbench::programs::run_suite(
+  using namespace layerbench;
+  return run::main(
       argc, argv,
-      {.name = "bench_conv",
-       .purpose = "Times the convolutions of deep-learning models.",
-       .ops = {"conv", "deconv"}});
+      programs::suite_program({.name = "bench_conv",
+                               .purpose = "Times the convolutions of deep-learning models.",
+                               .ops = {"conv", "deconv"}}));
 }

@@ -3,11 +3,13 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return layerbench::programs::run_suite(
+  using namespace layerbench;
+  return run::main(
       argc, argv,
-      {.name = "bench_elementwise",
-       .purpose =
-           "Times the elementwise ops of deep-learning models, and those that copy elements.",
-       .ops = {"activation", "add", "multiply", "append", "rotary", "concat", "pad", "slice",
-               "transpose", "embedding"}});
+      programs::suite_program(
+          {.name = "bench_elementwise",
+           .purpose =
+               "Times the elementwise ops of deep-learning models, and those that copy elements.",
+           .ops = {"activation", "add", "multiply", "append", "rotary", "concat", "pad", "slice",
+                   "transpose", "embedding"}}));
 }

@@ -3,9 +3,11 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return layerbench::programs::run_suite(
+  using namespace layerbench;
+  return run::main(
       argc, argv,
-      {.name = "bench_gemm",
-       .purpose = "Times the matrix products (fully connected layers) of deep-learning models.",
-       .ops = {"gemm"}});
+      programs::suite_program(
+          {.name = "bench_gemm",
+           .purpose = "Times the matrix products (fully connected layers) of deep-learning models.",
+           .ops = {"gemm"}}));
 }

@@ -4,10 +4,11 @@
 
 int main(int argc, char** argv) {
   using namespace layerbench;
-  return programs::run_suite(
+  return run::main(
       argc, argv,
-      {.name = "bench_model",
-       .purpose = "Times every layer of deep-learning models and predicts the models.",
-       .ops = {}},
-      programs::compute_registry(), programs::ranks());
+      programs::suite_program(
+          {.name = "bench_model",
+           .purpose = "Times every layer of deep-learning models and predicts the models.",
+           .ops = {}},
+          programs::compute_registry(), programs::ranks()));
 }

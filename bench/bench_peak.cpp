@@ -3,11 +3,13 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return layerbench::programs::run_suite(
+  using namespace layerbench;
+  return run::main(
       argc, argv,
-      {.name = "bench_peak",
-       .purpose = "Measures how fast this machine is at best: FLOP/s of large matrix "
-                  "products, bytes/s of each level of memory.",
-       .ops = {"gemm", "stream"},
-       .peaks = true});
+      programs::suite_program(
+          {.name = "bench_peak",
+           .purpose = "Measures how fast this machine is at best: FLOP/s of large matrix "
+                      "products, bytes/s of each level of memory.",
+           .ops = {"gemm", "stream"},
+           .peaks = true}));
 }

@@ -3,10 +3,11 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return layerbench::programs::run_suite(
+  using namespace layerbench;
+  return run::main(
       argc, argv,
-      {.name = "bench_rnn",
-       .purpose = "Times the recurrent layers of deep-learning models.",
-       .ops = {"rnn"},
-       .models = {"lstm_ptb_elshawi", "gru_imdb_ilkarman"}});
+      programs::suite_program({.name = "bench_rnn",
+                               .purpose = "Times the recurrent layers of deep-learning models.",
+                               .ops = {"rnn"},
+                               .models = {"lstm_ptb_elshawi", "gru_imdb_ilkarman"}}));
 }

@@ -3,9 +3,10 @@
 #include "suite.hpp"
 
 int main(int argc, char** argv) {
-  return layerbench::programs::run_suite(
+  using namespace layerbench;
+  return run::main(
       argc, argv,
-      {.name = "bench_softmax",
-       .purpose = "Times the softmax layers of deep-learning models.",
-       .ops = {"softmax"}});
+      programs::suite_program({.name = "bench_softmax",
+                               .purpose = "Times the softmax layers of deep-learning models.",
+                               .ops = {"softmax"}}));
 }

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <layerbench/backend/registry.hpp>
+#include <layerbench/cli/main.hpp>
 #include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/program.hpp>
 
@@ -11,10 +12,10 @@
 /// What the programs of bench/ share, compiled once.
 namespace layerbench::programs {
 
-/// The main function of all of them. `make_ranks` finds other ranks. Returns the exit code.
-int run_suite(int argc, char** argv, const run::program& what,
-              const run::registry& known = compute_registry(),
-              const run::communicator_factory& make_ranks = {});
+/// A program with what all of them print below their rows. Lets this process read ONNX models.
+run::program_parts suite_program(const run::program& what,
+                                 const run::registry& known = compute_registry(),
+                                 const run::communicator_factory& make_ranks = {});
 
 /// Ranks that train together; an empty function where this build has no MPI.
 run::communicator_factory ranks();

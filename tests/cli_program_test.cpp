@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/cli/main.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/ranks/data_parallel.hpp>
@@ -66,8 +66,9 @@ int run_with_it(std::vector<std::string> words) {
   for (std::string& word : words) arguments.push_back(word.data());
   const int count = static_cast<int>(arguments.size());
   arguments.push_back(nullptr);
-  return run::main(count, arguments.data(), {"bench_relu", "Times activations.", {"activation"}},
-                   run::registry_of<elsewhere>(op::list<op::activation>{}));
+  return run::main(count, arguments.data(),
+                   {{"bench_relu", "Times activations.", {"activation"}},
+                    run::registry_of<elsewhere>(op::list<op::activation>{})});
 }
 
 TEST(ABackendThatCannotRun, IsListedNevertheless) {

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/onednn/plans.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/onednn/all_plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/main.hpp>
 #include <layerbench/cli/threads.hpp>
@@ -69,6 +69,8 @@ int main(int argc, char** argv) {
   run::configure_threads(argv, run::binding_of(known));
   planted_share = std::atof(argv[1]) / 100;
   argv[1] = argv[0];
-  return run::main(argc - 1, argv + 1, {"planted_delay", "bench_model with a delay.", {}}, known,
-                   [](const result::results&, const run::options&, bool) {});
+  return run::main(argc - 1, argv + 1,
+                   {{"planted_delay", "bench_model with a delay.", {}},
+                    known,
+                    [](const result::results&, const run::options&, bool) {}});
 }

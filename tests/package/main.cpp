@@ -59,6 +59,7 @@ struct layerbench::plan<loops, axpy> : plan<reference::backend, axpy> {
 };
 
 int main(int argc, char** argv) {
-  return layerbench::run::main(argc, argv, {"bench_axpy", "Times axpy.", {"axpy"}},
-                               layerbench::run::registry_of<loops>(layerbench::op::list<axpy>{}));
+  return layerbench::run::main(argc, argv,
+                               {{"bench_axpy", "Times axpy.", {"axpy"}},
+                                layerbench::run::registry_of<loops>(layerbench::op::list<axpy>{})});
 }

@@ -7,7 +7,7 @@
 
 #include <layerbench/google/register_benchmark.hpp>
 #ifdef WITH_ONEDNN
-#include <layerbench/backend/onednn/plans.hpp>
+#include <layerbench/backend/onednn/all_plans.hpp>
 #endif
 
 // A program of Google Benchmark: a kernel of its own beside the libraries' ones.

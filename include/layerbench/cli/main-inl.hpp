@@ -36,8 +36,8 @@ inline void require_all_ranks_of(const registry& known) {
 
 }  // namespace detail
 
-LAYERBENCH_INLINE int main(int argc, char** argv, const program& what, const registry& known,
-                           const epilogue& after, const communicator_factory& make_ranks) {
+LAYERBENCH_INLINE int main(int argc, char** argv, const program_parts& parts) {
+  const auto& [what, known, after, make_ranks] = parts;
   prepare_process();
   std::optional<options> parsed;
   try {

@@ -9,10 +9,16 @@
 
 namespace layerbench::run {
 
-/// A benchmark program: measures the ops that `what` names on the backends of `known`. `make_ranks`
-/// is for --ranks. Returns the exit code of base/error.hpp.
-[[nodiscard]] int main(int argc, char** argv, const program& what, const registry& known,
-                       const epilogue& after = {}, const communicator_factory& make_ranks = {});
+/// What a benchmark program is built from.
+struct program_parts {
+  program what;
+  registry known;                        ///< the backends on which it measures
+  epilogue after = {};                   ///< prints below the rows
+  communicator_factory make_ranks = {};  ///< for --ranks
+};
+
+/// The main function of a benchmark program. Returns the exit code of base/error.hpp.
+[[nodiscard]] int main(int argc, char** argv, const program_parts& parts);
 
 }  // namespace layerbench::run
 

@@ -170,7 +170,7 @@ LAYERBENCH_INLINE double runner::setup_cost_of(const row_spec& what) {
   if (context.cache != cache_state::model) return sum;
   for (const operand_history& history : context.operands) {
     if (!history.producer) continue;
-    sum += estimated_cost(*history.producer, history.producer_pass, what.request.type);
+    sum += relative_cost(*history.producer, history.producer_pass, what.request.type);
   }
   return sum;
 }
@@ -400,15 +400,42 @@ LAYERBENCH_INLINE std::string runner::loss_of(compute_device& device, const std:
 LAYERBENCH_INLINE bool runner::run_round(configuration_group& group, std::int64_t round) {
   const std::vector<scheduled_pass> order = order_of(group, round);
   if (order.empty()) return false;
+  begin_round(round);
+  const auto before = read_processors_();
+  std::map<configuration_state*, std::vector<result::measurement>> chains;
+  for (const scheduled_pass& pass : order) {
+    if (!budget_.fits(*pass.configuration, pass_seconds(pass))) continue;
+    const double start = now_();
+    if (pass.row != nullptr) {
+      measure_row(*pass.configuration, *pass.row, round);
+    } else {
+      measure_chain(*pass.configuration, round, chains[pass.configuration]);
+    }
+    pass_seconds(pass) = now_() - start;
+    pass.configuration->spent += pass_seconds(pass);
+    if (interrupt_guard::interrupted()) break;
+    checkpoint_after(seconds_between_checkpoints);
+  }
+  const bool interrupted = interrupt_guard::interrupted();
+  for (auto& [configuration, passes] : chains) {
+    if (interrupted || passes.empty()) continue;
+    results_->chains.push_back(merged_passes(std::move(passes)));
+    ++configuration->chain_rounds;
+  }
+  if (host_disturbed(before, read_processors_())) mark_disturbed(round);
+  if (!interrupted) end_round(group);
+  return !interrupted;
+}
+
+LAYERBENCH_INLINE void runner::begin_round(std::int64_t round) {
   next_round_ = round + 1;
   const double turn = now_();
   (*before_round_)();
   budget_.leave_out(now_() - turn);
   display_->end_in(budget_.rest());
-  const auto before = read_processors_();
-  const bool complete = run_passes(order, round);
-  if (host_disturbed(before, read_processors_())) mark_disturbed(round);
-  if (!complete) return false;
+}
+
+LAYERBENCH_INLINE void runner::end_round(configuration_group& group) {
   for (configuration_state& configuration : group) {
     time_layers(configuration);
     leave_out(configuration, /*prepared_ones=*/true);
@@ -419,7 +446,6 @@ LAYERBENCH_INLINE bool runner::run_round(configuration_group& group, std::int64_
     if (!ending.empty()) endings_.emplace_back(configuration.name, std::move(ending));
   }
   checkpoint_after(0);
-  return true;
 }
 
 LAYERBENCH_INLINE double runner::round_seconds(const configuration_state& configuration) const {
@@ -461,31 +487,6 @@ LAYERBENCH_INLINE int runner::chain_passes(const configuration_state& configurat
   if (!configuration.end_to_end || !configuration.end_to_end->chain) return 0;
   if (criterion_.limits().single_call) return 1;
   return configuration.end_to_end->step_seconds > long_step ? 2 : 3;
-}
-
-LAYERBENCH_INLINE bool runner::run_passes(const std::vector<scheduled_pass>& order,
-                                          std::int64_t round) {
-  std::map<configuration_state*, std::vector<result::measurement>> chains;
-  for (const scheduled_pass& pass : order) {
-    if (!budget_.fits(*pass.configuration, pass_seconds(pass))) continue;
-    const double start = now_();
-    if (pass.row != nullptr) {
-      measure_row(*pass.configuration, *pass.row, round);
-    } else {
-      measure_chain(*pass.configuration, round, chains[pass.configuration]);
-    }
-    const double taken = now_() - start;
-    pass.configuration->spent += taken;
-    pass_seconds(pass) = taken;
-    if (interrupt_guard::interrupted()) return false;
-    checkpoint_after(seconds_between_checkpoints);
-  }
-  for (auto& [configuration, passes] : chains) {
-    if (passes.empty()) continue;
-    results_->chains.push_back(merged_passes(std::move(passes)));
-    ++configuration->chain_rounds;
-  }
-  return true;
 }
 
 LAYERBENCH_INLINE double& runner::pass_seconds(const scheduled_pass& of) {

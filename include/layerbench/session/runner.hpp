@@ -25,8 +25,8 @@
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/budget_watch.hpp>
-#include <layerbench/session/estimated_cost.hpp>
 #include <layerbench/session/measurer.hpp>
+#include <layerbench/session/relative_cost.hpp>
 #include <layerbench/session/stopping_criterion.hpp>
 #include <layerbench/session/work_queue.hpp>
 
@@ -223,8 +223,11 @@ class runner {
     if (!lost.empty()) throw device_lost(lost);
   }
 
-  /// Runs all passes of a round. Returns false if nothing was left to measure, or on an interrupt.
+  /// Runs all passes of a round. Returns false if nothing was left to measure, or on an interrupt:
+  /// the round then has no chains.
   bool run_round(configuration_group& group, std::int64_t round);
+  void begin_round(std::int64_t round);
+  void end_round(configuration_group& group);
 
   /// Seconds that the next round of a configuration takes, by the latest one.
   [[nodiscard]] double round_seconds(const configuration_state& configuration) const;
@@ -237,9 +240,6 @@ class runner {
 
   /// Passes of a chain per round: at both ends of the round, and in its middle if steps are short.
   [[nodiscard]] int chain_passes(const configuration_state& configuration) const;
-
-  /// Returns false on an interrupt; the round then has no chains.
-  bool run_passes(const std::vector<scheduled_pass>& order, std::int64_t round);
 
   /// Seconds that a pass takes, as far as known.
   [[nodiscard]] static double& pass_seconds(const scheduled_pass& of);
