@@ -30,6 +30,7 @@ import re
 import statistics
 import subprocess
 import sys
+import textwrap
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 VALIDATION = ROOT / "results" / "validation"
@@ -461,6 +462,13 @@ def one_call_figure():
 
 FIGURES = {"errors": errors_figure, "one_call": one_call_figure}
 
+def call_path(file):
+    """The functions from main to a timed call of a library, as tests/call_path.py counts them."""
+    names = [*(ROOT / file).read_text().split(), "dnnl_primitive_execute"]
+    listed = ", ".join(f"`{name}`" for name in names)
+    return "\n".join(textwrap.wrap(f"They are {len(names)}: {listed}.", 120)) + "\n"
+
+
 def imports(file):
     """A row per set of calls that no op computes: the models of tests/torch_coverage.py that have it."""
     with open(ROOT / file, newline="") as lines:
@@ -496,7 +504,7 @@ TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "families"
           "cases": cases, "parts": parts, "imports": imports, "accuracy": accuracy,
           "engines": engines, "libraries": libraries, "bare_loops": bare_loops,
           "overheads": overheads, "kernel_factors": kernel_factors,
-          "pytorch": pytorch, "device_functions": device_functions}
+          "pytorch": pytorch, "device_functions": device_functions, "call_path": call_path}
 
 
 def with_help(text, programs):
