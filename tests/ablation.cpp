@@ -29,8 +29,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/onednn/plans.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/onednn/all_plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/cli/threads.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/model/find.hpp>

@@ -16,7 +16,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/mpi/plans.hpp>
+#include <layerbench/backend/mpi/all_plans.hpp>
 #include <layerbench/backend/reference/collective.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/op/allreduce.hpp>

@@ -14,9 +14,9 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/cublas/plans.hpp>
-#include <layerbench/backend/cudnn/plans.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/cublas/all_plans.hpp>
+#include <layerbench/backend/cudnn/all_plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/session/verify.hpp>
 
 #include "support/host_cublas.hpp"

@@ -11,7 +11,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/cublas/backend.hpp>
-#include <layerbench/backend/cudnn/plans.hpp>
+#include <layerbench/backend/cudnn/all_plans.hpp>
 #include <layerbench/op/op.hpp>
 
 #include "support/counting_kernels.hpp"

@@ -19,8 +19,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/cudnn/plans.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/cudnn/all_plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>

@@ -29,7 +29,7 @@
 #include <layerbench/backend/kernels/gpu/stream.hpp>
 #include <layerbench/backend/kernels/gpu/transpose.hpp>
 #include <layerbench/backend/kernels/gpu/update.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/session/verify.hpp>
 
 #include "support/host_launch.hpp"

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/cuda/backend.hpp>
+#include <layerbench/backend/cuda/device_backend.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/timing/clock.hpp>
 
@@ -19,7 +19,7 @@
 namespace layerbench {
 namespace {
 
-struct gpu : cuda::backend {
+struct gpu : cuda::device_backend {
   static constexpr std::string_view name = "gpu";
   using backend::backend;
 };

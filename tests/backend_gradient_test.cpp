@@ -13,7 +13,7 @@
 
 #include <gtest/gtest.h>
 
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/op/test_data.hpp>
 

@@ -15,8 +15,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/nccl/all_plans.hpp>
 #include <layerbench/backend/nccl/allreducer.hpp>
-#include <layerbench/backend/nccl/plans.hpp>
 #include <layerbench/backend/reference/collective.hpp>
 #include <layerbench/session/verify.hpp>
 

@@ -12,7 +12,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/forward_results.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/cache_state/operand_ring.hpp>
 #include <layerbench/op/lrn.hpp>
 

@@ -8,7 +8,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/cache_state/buffer_layout.hpp>
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/conv.hpp>

@@ -8,7 +8,7 @@
 #include <benchmark/benchmark.h>
 #include <gmock/gmock.h>
 
-#include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/host_backend.hpp>
 #include <layerbench/google/register_benchmark.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/json.hpp>

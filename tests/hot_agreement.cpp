@@ -23,8 +23,8 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/onednn/plans.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/onednn/all_plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>

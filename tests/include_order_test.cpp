@@ -377,7 +377,7 @@ const std::map<std::string, std::string> names_of_libraries{
 /// Whether a file in the folder of a library has nothing of that library.
 bool belongs_elsewhere(const std::string& file, const std::string& text) {
   const auto library = names_of_libraries.find(directory(file));
-  if (library == names_of_libraries.end() || file.ends_with("/plans.hpp")) return false;
+  if (library == names_of_libraries.end() || file.ends_with("/all_plans.hpp")) return false;
   return matches(std::regex_replace(text, std::regex("//.*"), ""), library->second).empty();
 }
 
@@ -488,7 +488,7 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"tools/a.hpp", "#include <layerbench/backend/backend.hpp>"},
       {"backend/a.hpp", "#include <layerbench/model/graph.hpp>"},
       {"backend/a/a.hpp", "#include <layerbench/backend/b/a.hpp>"},
-      {"backend/a.hpp", "#include <layerbench/backend/a/plans.hpp>"},
+      {"backend/a.hpp", "#include <layerbench/backend/a/all_plans.hpp>"},
       {"backend/a/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
       {"backend/cuda/a.hpp", "#include <layerbench/backend/cudnn/a.hpp>"},
       {"backend/cuda/a.hpp", "#include <cudnn.h>"},
@@ -526,7 +526,7 @@ TEST(IncludeOrderCheck, FindsWhatCallsNoLibrary) {
   EXPECT_FALSE(belongs_elsewhere("backend/cudnn/a.hpp", header("check(cudnnCreate(&handle));")));
   EXPECT_FALSE(
       belongs_elsewhere("backend/onednn/a.hpp", header("dnnl::reorder::primitive_desc d;")));
-  EXPECT_FALSE(belongs_elsewhere("backend/onednn/plans.hpp", header("")));
+  EXPECT_FALSE(belongs_elsewhere("backend/onednn/all_plans.hpp", header("")));
   EXPECT_FALSE(belongs_elsewhere("backend/kernels/gpu/a.hpp", header("")));
   EXPECT_TRUE(belongs_elsewhere("backend/cudnn/a.hpp", header("int a;  // cudnnCreate(&handle)")));
   EXPECT_TRUE(belongs_elsewhere("backend/cublas/a.hpp", header("check(cudnnCreate(&handle));")));

@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/machine/core_latency.hpp>
 
 namespace layerbench::run {

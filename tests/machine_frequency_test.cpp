@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/op/add.hpp>
 #include <layerbench/session/step_sampler.hpp>

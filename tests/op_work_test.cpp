@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include <layerbench/op/list.hpp>
+#include <layerbench/op/memory_order.hpp>
 
 #include "support/random_ops.hpp"
 

@@ -8,6 +8,7 @@
 
 #include <layerbench/base/description.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/result/context_difference.hpp>
 #include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/plan_candidates.hpp>

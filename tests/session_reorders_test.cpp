@@ -16,7 +16,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
-#include <layerbench/session/reorders.hpp>
+#include <layerbench/session/insert_reorders.hpp>
 
 /// Which reorders a training step gets, on a device whose plans have memory orders and compute
 /// nothing.

@@ -12,7 +12,7 @@
 #include <gtest/gtest.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/op/attention.hpp>
 #include <layerbench/session/verify.hpp>
 

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/op/add.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/verify.hpp>

@@ -18,8 +18,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/cuda/backend.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/cuda/device_backend.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/op/list.hpp>
 
@@ -39,7 +39,7 @@ namespace layerbench::testing {
   };
 }
 
-struct gpu : cuda::backend {
+struct gpu : cuda::device_backend {
   static constexpr std::string_view name = "gpu";
   using backend::backend;
   /// What it says of itself, each time anew.

@@ -15,7 +15,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/cache_state/operand_ring.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/topology/thread_binding.hpp>

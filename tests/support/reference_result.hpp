@@ -6,7 +6,7 @@
 #include <vector>
 
 #include <layerbench/backend/adapter.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 
 namespace layerbench::testing {
 

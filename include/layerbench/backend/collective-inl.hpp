@@ -19,8 +19,8 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/collective.hpp>
+#include <layerbench/op/memory_order.hpp>
 #include <layerbench/op/op.hpp>
-#include <layerbench/op/reorder.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 

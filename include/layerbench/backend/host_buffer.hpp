@@ -27,13 +27,6 @@
 /// Memory of the CPU backends.
 namespace layerbench {
 
-/// The caches of this machine that `threads` threads with that binding use.
-[[nodiscard]] inline machine::used_caches host_caches(const machine::thread_binding& binding,
-                                                      int threads) {
-  return machine::caches_used_by(machine::this_machine(),
-                                 machine::processors_by_thread(binding, threads));
-}
-
 /// Page-aligned host memory; in huge pages from 256 KiB on, where the system lets programs ask for
 /// them. In small pages the physical addresses decide how fast memory is and how much of it a cache
 /// keeps (docs/method.md), which matters from sizes near a private cache on.
@@ -84,7 +77,7 @@ class host_buffer {
                                             std::size_t{1} << 20U, std::size_t{64} << 20U);
     return left;
   }
-  /// Throws not_enough_memory where there are fewer.
+  /// Throws not_enough_memory if available_bytes() is less than `bytes`.
   static void require(std::size_t bytes) {
     const auto needed = static_cast<std::int64_t>(bytes);
     const auto available = available_bytes();
@@ -128,27 +121,6 @@ class host_buffer {
   /// Bytes that plans, rows and the samples of a verification take beside buffers.
   static constexpr std::size_t outside_buffers = std::size_t{16} << 20U;
   std::unique_ptr<void, release> memory_{nullptr, release{std::align_val_t(small_page), 0}};
-};
-
-/// Base class of the backends whose memory is the host's. They use the thread that calls them,
-/// unless they say more.
-class host_backend : public run::any_backend {
- public:
-  [[nodiscard]] static run::backend_entry entry() {
-    return {.on_host = true,
-            .require_memory = &host_buffer::require,
-            .binding = &machine::binding_of_this_thread};
-  }
-  [[nodiscard]] std::unique_ptr<run::device_memory> allocate(std::size_t bytes) const override {
-    return std::make_unique<run::memory_of<host_buffer>>(host_buffer(bytes));
-  }
-  void fill(address to, std::size_t bytes, std::byte value) const override {
-    std::memset(to, std::to_integer<int>(value), bytes);
-  }
-  void copy(address to, const void* from, std::size_t bytes) const override {
-    std::memcpy(to, from, bytes);
-  }
-  void on_all_threads(const std::function<void(int)>& work) const override { work(0); }
 };
 
 }  // namespace layerbench

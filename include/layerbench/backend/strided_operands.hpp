@@ -17,6 +17,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/number_types.hpp>
+#include <layerbench/op/memory_order.hpp>
 #include <layerbench/op/reorder.hpp>
 
 namespace layerbench {

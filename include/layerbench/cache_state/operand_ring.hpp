@@ -146,7 +146,7 @@ class operand_ring {
     results_unread_ = layout_.reads_results;
   }
 
-  // To record calls (see recorded_calls), use these functions and not those above.
+  // To record calls (see recorded_row), use these functions and not those above.
 
   /// Makes the first call, and allocates all memory that calls need, since a recording cannot
   /// allocate.

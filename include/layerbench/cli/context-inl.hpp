@@ -17,7 +17,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/host_backend.hpp>
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/description.hpp>

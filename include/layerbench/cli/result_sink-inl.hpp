@@ -33,6 +33,7 @@
 #include <layerbench/cli/result_sink.hpp>
 #include <layerbench/machine/check_result.hpp>
 #include <layerbench/machine/watch.hpp>
+#include <layerbench/result/context_difference.hpp>
 #include <layerbench/result/manifest.hpp>
 #include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/measurement.hpp>

@@ -20,7 +20,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/oracle.hpp>
-#include <layerbench/backend/reference/plans.hpp>
+#include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/cache_state/op_in_context.hpp>
@@ -229,8 +229,8 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
 }  // namespace detail
 
 /// Registers calls of `op` on backend `B` as the benchmark `name` of Google Benchmark, which runs
-/// and reports it beside all others of the program. Include `layerbench/backend/<B>/plans.hpp` as
-/// well.
+/// and reports it beside all others of the program. Include `layerbench/backend/<B>/all_plans.hpp`
+/// as well.
 ///
 /// Each call finds its operands in the caches as `how` says. The plan is verified against the
 /// reference formula when the benchmark first runs. What is wrong or unsupported is an error of the

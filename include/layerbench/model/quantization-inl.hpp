@@ -67,7 +67,7 @@ class quantizer {
     for (std::size_t i = layers_.size(); i-- > 0;) {
       const layer& of = layers_[i];
       const std::vector<op::operand> sources = of_role(of.op, op::role::source);
-      // Addends have one type, so that over which one of several is written is f32, too.
+      // All addends have one type, so of several the overwritten one is f32, too.
       const std::size_t overwritten = op::overwritten_source(sources);
       if (computes(of) && overwritten < sources.size() && sources.size() > 2) {
         read_as_integers_[i] = false;

@@ -22,7 +22,7 @@ struct quantization {
 /// The model with integers, for inference in s8. Activations that cannot be negative are u8, others
 /// s8. Layers of `keeps` keep the integers of their sources. All others compute in f32. A layer
 /// `quantize` stands before the first reader of each tensor in another type than it was written in.
-/// Throws bad_input for a model with types of its layers.
+/// Throws error (exit_code::bad_input) if a layer of the model has a type of its own.
 [[nodiscard]] graph quantized(const graph& g, const quantization& rules,
                               const op::catalog& catalog);
 

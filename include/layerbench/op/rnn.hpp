@@ -73,8 +73,8 @@ struct rnn {
     }
   }
 
-  /// Fewer steps, at least two, where all of them have more than 2^31 MACs: verification in double
-  /// precision would take minutes.
+  /// The same with fewer steps, at least two, where all of them have more than 2^31 MACs:
+  /// verification in double precision would take minutes.
   [[nodiscard]] rnn verified_as() const {
     constexpr std::int64_t most = std::int64_t{1} << 31U;
     rnn result = *this;

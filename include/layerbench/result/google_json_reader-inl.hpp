@@ -20,9 +20,9 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/result/google_json_reader.hpp>
-#include <layerbench/result/lenient_json.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
+#include <layerbench/result/non_finite_json.hpp>
 #include <layerbench/shape/json_error.hpp>
 
 namespace layerbench::result {

@@ -14,7 +14,7 @@
 #include <string_view>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/result/lenient_json.hpp>
+#include <layerbench/result/non_finite_json.hpp>
 
 namespace layerbench::result {
 
@@ -36,7 +36,7 @@ namespace detail {
   return name == "nan" || name == "inf" || name == "infinity";
 }
 
-LAYERBENCH_INLINE lenient_json::int_type lenient_json::underflow() {
+LAYERBENCH_INLINE non_finite_json::int_type non_finite_json::underflow() {
   while (true) {
     from_.read(block_.data(), static_cast<std::streamsize>(block_.size()));
     const auto length = static_cast<std::size_t>(from_.gcount());
@@ -50,18 +50,18 @@ LAYERBENCH_INLINE lenient_json::int_type lenient_json::underflow() {
   return traits_type::to_int_type(out_.front());
 }
 
-LAYERBENCH_INLINE bool lenient_json::is_of_word(char c) {
+LAYERBENCH_INLINE bool non_finite_json::is_of_word(char c) {
   return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '-' || c == '+' || c == '.';
 }
 
-LAYERBENCH_INLINE void lenient_json::take(std::string_view text) {
+LAYERBENCH_INLINE void non_finite_json::take(std::string_view text) {
   while (!text.empty()) {
     const std::size_t length = in_text_ ? take_text(text) : take_other(text);
     text.remove_prefix(length);
   }
 }
 
-LAYERBENCH_INLINE std::size_t lenient_json::take_text(std::string_view text) {
+LAYERBENCH_INLINE std::size_t non_finite_json::take_text(std::string_view text) {
   if (escaped_) {
     escaped_ = false;
     out_ += text.front();
@@ -78,7 +78,7 @@ LAYERBENCH_INLINE std::size_t lenient_json::take_text(std::string_view text) {
   return end + 1;
 }
 
-LAYERBENCH_INLINE std::size_t lenient_json::take_other(std::string_view text) {
+LAYERBENCH_INLINE std::size_t non_finite_json::take_other(std::string_view text) {
   const auto word_end = std::ranges::find_if_not(text, is_of_word);
   const auto length = static_cast<std::size_t>(word_end - text.begin());
   word_ += text.substr(0, length);
@@ -89,7 +89,7 @@ LAYERBENCH_INLINE std::size_t lenient_json::take_other(std::string_view text) {
   return length + 1;
 }
 
-LAYERBENCH_INLINE void lenient_json::end_word() {
+LAYERBENCH_INLINE void non_finite_json::end_word() {
   const bool replaced = is_no_number(word_);
   if (replaced) out_ += "\"\\u0000";
   out_ += word_;

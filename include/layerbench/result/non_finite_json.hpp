@@ -21,9 +21,9 @@ inline constexpr char no_number = '\0';
 
 /// A stream's JSON in which such numbers are texts that begin with `no_number`. Google Benchmark
 /// writes them as counters, and one of them must not make the whole file unreadable.
-class lenient_json : public std::streambuf {
+class non_finite_json : public std::streambuf {
  public:
-  explicit lenient_json(std::istream& from) : from_(from) {}
+  explicit non_finite_json(std::istream& from) : from_(from) {}
 
  protected:
   int_type underflow() override;
@@ -52,5 +52,5 @@ class lenient_json : public std::streambuf {
 }  // namespace layerbench::result::detail
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/result/lenient_json-inl.hpp>
+#include <layerbench/result/non_finite_json-inl.hpp>
 #endif

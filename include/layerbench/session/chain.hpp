@@ -20,6 +20,7 @@
 #include <layerbench/cache_state/first_touch.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/memory_order.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/test_data.hpp>
 #include <layerbench/result/name.hpp>

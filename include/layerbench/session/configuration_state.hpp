@@ -23,7 +23,7 @@ struct row_state {
   std::int64_t count = 1;         ///< calls in a step of the model
   bool in_model = true;           ///< the cache state is the one that predictions use
   double share = 0;               ///< of the step's time, estimated; 0 before the row is prepared
-  double cost = 0;                ///< of a call: estimated_cost()
+  double cost = 0;                ///< of a call: relative_cost()
   double setup_cost = 0;          ///< of what runs before each call, if that is known
   double first_call_seconds = 0;  ///< of the call before the first round; 0: there was none
   double pass_seconds = 0;        ///< that its next pass takes, as far as known

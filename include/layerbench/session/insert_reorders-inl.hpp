@@ -18,27 +18,16 @@
 #include <layerbench/backend/device.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/op/memory_order.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/update.hpp>
-#include <layerbench/session/reorders.hpp>
+#include <layerbench/session/insert_reorders.hpp>
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
 
 namespace layerbench::run {
-
-LAYERBENCH_INLINE const plan_memory& planned_calls::of(const op::any& op, op::pass pass) {
-  const auto [known, is_new] = known_.try_emplace(model::work_of(op, pass));
-  if (is_new) {
-    plan_request request = request_;
-    request.pass = pass;
-    if (const auto plan = plan_or_null(device_, op, request)) {
-      known->second = {plan->operands(), plan->workspace_bytes()};
-    }
-  }
-  return known->second;
-}
 
 LAYERBENCH_INLINE std::string reorder_name(const model::call& reader, const op::operand& source) {
   const std::string pass =

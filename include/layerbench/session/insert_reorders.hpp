@@ -9,39 +9,16 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
+#include <layerbench/backend/plan.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/op.hpp>
+#include <layerbench/session/planned_calls.hpp>
 #include <layerbench/shape/dims.hpp>
 
 namespace layerbench::run {
 
-/// The memory that a plan needs.
-struct plan_memory {
-  std::vector<plan_operand> operands;
-  std::size_t workspace_bytes = 0;
-};
-
-/// The memory that the plans of a step's calls need. Makes each plan once and keeps only that.
-class planned_calls {
- public:
-  planned_calls(compute_device& device, const plan_request& request)
-      : device_(device), request_(request) {}
-
-  [[nodiscard]] const plan_request& request() const { return request_; }
-
-  /// Empty where the device has no plan; measuring the call will report that.
-  [[nodiscard]] const plan_memory& of(const op::any& op, op::pass pass);
-
- private:
-  compute_device& device_;
-  plan_request request_;
-  std::map<std::string, plan_memory> known_;
-};
-
-/// The layer's name of a reorder before `reader`, of one of its operands; the second of other work
-/// gets a 2 behind it, and so on.
+/// The layer's name of a reorder of operand `source` before `reader`, without the number that tells
+/// equal names of other work apart.
 [[nodiscard]] std::string reorder_name(const model::call& reader, const op::operand& source);
 
 namespace detail {
@@ -122,5 +99,5 @@ class reorder_inserter {
 }  // namespace layerbench::run
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/session/reorders-inl.hpp>
+#include <layerbench/session/insert_reorders-inl.hpp>
 #endif

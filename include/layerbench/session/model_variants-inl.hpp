@@ -20,7 +20,7 @@
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/sweep.hpp>
-#include <layerbench/session/model_parts.hpp>
+#include <layerbench/session/model_variants.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/shape/dtype.hpp>
 
@@ -94,7 +94,7 @@ LAYERBENCH_INLINE void model_names::add(const std::string& name,
                                 seen_.at(name).string(), path.string(), name));
 }
 
-LAYERBENCH_INLINE const model::graph& model_part::in(const std::string& type) const {
+LAYERBENCH_INLINE const model::graph& model_variant::in(const std::string& type) const {
   return in_integers && type == name(dtype::s8) ? *in_integers : graph;
 }
 
@@ -103,10 +103,10 @@ LAYERBENCH_INLINE const model::graph& model_part::in(const std::string& type) co
   return std::ranges::equal(a.layers, b.layers, {}, key, key);
 }
 
-LAYERBENCH_INLINE std::vector<model_part> parts_of(
+LAYERBENCH_INLINE std::vector<model_variant> variants_of(
     const model::graph& graph, const std::vector<std::optional<model::fusion_plan>>& fusions,
     const options& o, const registry& known) {
-  std::vector<model_part> parts;
+  std::vector<model_variant> parts;
   if (is_sweep(graph)) {
     require_rows_only(o, fusions, graph);
     // Without a plan first, so that names of rows do not depend on the order of the option.
@@ -115,8 +115,8 @@ LAYERBENCH_INLINE std::vector<model_part> parts_of(
     for (const model::graph& row : model::rows_of(graph)) {
       const auto first = std::ssize(parts);
       for (const auto& plan : plans) {
-        model_part part{plan ? model::fused(row, *plan, known.ops) : row};
-        const auto is_same = [&](const model_part& other) {
+        model_variant part{plan ? model::fused(row, *plan, known.ops) : row};
+        const auto is_same = [&](const model_variant& other) {
           return same_ops(other.graph, part.graph);
         };
         // What a plan does not change is timed once.

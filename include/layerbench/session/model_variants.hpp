@@ -35,21 +35,22 @@ class model_names {
   std::map<std::string, std::filesystem::path> seen_;
 };
 
-/// A part of a model file, one configuration per data type.
-struct model_part {
+/// A graph of a model file: the model with one fusion, or a row of a sweep. One configuration per
+/// data type.
+struct model_variant {
   model::graph graph;
   std::optional<model::graph> in_integers = {};  ///< of s8, if it differs
 
   [[nodiscard]] const model::graph& in(const std::string& type) const;
 };
 
-/// The parts of a model file: the rows of a sweep, or the model as each of the `fusions` has it.
-[[nodiscard]] std::vector<model_part> parts_of(
+/// The variants of a model file: the rows of a sweep, or the model as each of the `fusions` has it.
+[[nodiscard]] std::vector<model_variant> variants_of(
     const model::graph& graph, const std::vector<std::optional<model::fusion_plan>>& fusions,
     const options& o, const registry& known);
 
 }  // namespace layerbench::run::detail
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/session/model_parts-inl.hpp>
+#include <layerbench/session/model_variants-inl.hpp>
 #endif

@@ -16,8 +16,8 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/session/chain.hpp>
-#include <layerbench/session/estimated_cost.hpp>
-#include <layerbench/session/reorders.hpp>
+#include <layerbench/session/insert_reorders.hpp>
+#include <layerbench/session/relative_cost.hpp>
 
 namespace layerbench::run {
 
@@ -89,7 +89,7 @@ class planned_step {
   /// Estimated share of the step's time.
   [[nodiscard]] double share_of(const model::primitive& of) {
     const auto cost = [&](const model::call& call) {
-      return estimated_cost(call.op, call.pass, request().type);
+      return relative_cost(call.op, call.pass, request().type);
     };
     if (step_cost_ == 0) {
       for (const model::call& call : step_.calls) step_cost_ += cost(call);

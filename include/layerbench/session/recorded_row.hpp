@@ -14,8 +14,8 @@
 
 namespace layerbench::run {
 
-/// The calls of a row, recorded and replayed as a graph: work and stopwatch of sample() in one. Its
-/// laps are free of the time of setup ops.
+/// The calls of a row, recorded and replayed as a graph of the device. sample() takes it both as
+/// the work and as the stopwatch: the time of setup ops is already subtracted from its laps.
 ///
 /// One graph has n calls on the first n slots of the ring, each behind its setup ops, as in a
 /// model. A second graph has the setup ops alone, if there are any. The difference of both times is
@@ -26,10 +26,10 @@ namespace layerbench::run {
 /// the writes ahead that they would do. So each operand was last used one turn of the ring ago, as
 /// in other timing modes. Setup ops alone touch fewer bytes, so half of what the calls would have
 /// touched is filled before them, which is right on average.
-class recorded_calls {
+class recorded_row {
  public:
   /// All arguments must outlive this.
-  recorded_calls(operand_ring& calls, compute_device& device, stopwatch& watch)
+  recorded_row(operand_ring& calls, compute_device& device, stopwatch& watch)
       : calls_(calls), device_(device), watch_(watch) {
     calls_.call_first();
   }

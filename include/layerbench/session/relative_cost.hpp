@@ -6,9 +6,9 @@
 
 namespace layerbench::run {
 
-/// The cost of a call, in bytes moved: it compares calls before any was timed. Assumes 8 operations
-/// per byte, the balance of one core.
-[[nodiscard]] inline double estimated_cost(const op::any& op, op::pass pass, dtype type) {
+/// Compares calls before any is timed: the bytes that a call moves, and its FLOPs at 8 per byte,
+/// the balance of one core. Not a time.
+[[nodiscard]] inline double relative_cost(const op::any& op, op::pass pass, dtype type) {
   constexpr double operations_per_byte = 8;
   return static_cast<double>(op.work(pass).flops) / operations_per_byte +
          static_cast<double>(op::least_bytes(op.operands(pass, type)));

@@ -15,6 +15,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/host_backend.hpp>
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/compiled.hpp>
@@ -35,7 +36,7 @@
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/collectives.hpp>
-#include <layerbench/session/model_parts.hpp>
+#include <layerbench/session/model_variants.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/planned_step.hpp>
 #include <layerbench/session/program.hpp>
@@ -366,9 +367,9 @@ LAYERBENCH_INLINE suite make_suite(const options& o, const program& what, const 
                                         format::left_out(*graph.left_out)));
       }
       try {
-        for (const detail::model_part& part : detail::parts_of(graph, fusions, o, known)) {
+        for (const detail::model_variant& variant : detail::variants_of(graph, fusions, o, known)) {
           add_cases([&](const auto&, const std::string& type, int) -> const model::graph& {
-            return part.in(type);
+            return variant.in(type);
           });
         }
       } catch (const device_lost& e) {

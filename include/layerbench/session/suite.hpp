@@ -33,7 +33,7 @@
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/collectives.hpp>
-#include <layerbench/session/model_parts.hpp>
+#include <layerbench/session/model_variants.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/planned_step.hpp>
 #include <layerbench/session/program.hpp>

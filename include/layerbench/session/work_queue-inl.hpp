@@ -16,7 +16,7 @@
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/configuration_state.hpp>
-#include <layerbench/session/estimated_cost.hpp>
+#include <layerbench/session/relative_cost.hpp>
 #include <layerbench/session/work_queue.hpp>
 
 namespace layerbench::run {
@@ -64,7 +64,7 @@ LAYERBENCH_INLINE work_queue make_work_queue(const std::vector<benchmark_row*>& 
         row_state{.benchmark = row,
                   .count = what.count,
                   .in_model = row->name().cache == "model",
-                  .cost = estimated_cost(what.op, what.request.pass, what.request.type)});
+                  .cost = relative_cost(what.op, what.request.pass, what.request.type)});
     if (configuration.rows.size() == 1) configuration.effort = 0;
     configuration.effort += detail::effort_of(added);
   }

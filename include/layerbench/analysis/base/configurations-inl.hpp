@@ -29,8 +29,8 @@
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
+#include <layerbench/result/context_difference.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/result/read_results.hpp>
 
 namespace layerbench::analysis {
 

@@ -44,17 +44,17 @@ struct layer_time {
 
 /// The kind of interval around a sampled time.
 enum class interval_method {
-  none,       ///< the time itself: fewer than two rounds have all layers, or fewer than a 95 %
-              ///< interval needs, and most timings were disturbed
+  none,       ///< the time itself: fewer than two rounds have all layers; or most timings were
+              ///< disturbed, and there are too few rounds for a 95 % interval
   range,      ///< least and largest sum of a single round: too few rounds for a 95 % interval, or
               ///< most timings were disturbed
   bootstrap,  ///< 95 % interval over rounds
 };
 
-/// The relative error of sums of `cache:model` timings that 95 % of models stay within: twice the
-/// root mean square error of the undisturbed cases of docs/method.md, 1.5 %, without the 0.8 %
-/// that sampling explains. The error of sums of hot timings is not known: they are usually
-/// too low.
+/// The relative error of sums of `cache:model` timings that 95 % of models stay within:
+/// 2 sqrt(1.5^2 - 0.8^2) = 2.5 %, from the root mean square error of the undisturbed cases of
+/// docs/method.md, 1.5 %, and the part that sampling explains, 0.8 %. The error of sums of hot
+/// timings is not known: they are usually too low.
 struct protocol_error {
   static constexpr double relative = 0.025;
 };

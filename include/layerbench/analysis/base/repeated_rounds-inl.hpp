@@ -16,8 +16,8 @@
 #include <layerbench/analysis/base/configurations.hpp>
 #include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/result/context_difference.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/result/read_results.hpp>
 
 namespace layerbench::analysis {
 

@@ -18,8 +18,8 @@
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/result/context_difference.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {

@@ -21,6 +21,7 @@
 #include <layerbench/analysis/compare/comparison-inl.hpp>
 #include <layerbench/analysis/compare/nodes.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/result/context_difference.hpp>
 
 namespace layerbench::analysis {
 

@@ -18,7 +18,7 @@
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/result/read_results.hpp>
+#include <layerbench/result/context_difference.hpp>
 
 namespace layerbench::analysis {
 

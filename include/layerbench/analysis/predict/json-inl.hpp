@@ -151,9 +151,9 @@ LAYERBENCH_INLINE void add_training_runs(json::value& to, std::span<const predic
                      {"images", run.images},
                      {"steps", steps_of(run, p)},
                      {"hours", detail::estimate_json(*hours)}};
-    if (run.price_per_hour) {
+    if (const auto price = price_of(run, *hours)) {
       item["price_per_hour"] = *run.price_per_hour;
-      item["price"] = detail::estimate_json(hours->times(*run.price_per_hour));
+      item["price"] = detail::estimate_json(*price);
     }
     to["training_runs"].push_back(std::move(item));
   }

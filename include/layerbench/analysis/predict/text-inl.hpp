@@ -411,7 +411,7 @@ LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions,
     if (!hours) continue;
     std::vector<std::string> row{p.configuration.text(), std::to_string(steps_of(run, p)),
                                  detail::with_interval(*hours)};
-    if (run.price_per_hour) row.push_back(detail::with_interval(hours->times(*run.price_per_hour)));
+    if (const auto price = price_of(run, *hours)) row.push_back(detail::with_interval(*price));
     t.rows.push_back(std::move(row));
   }
   return fmt::format("\n{} epochs of {} images, without input, evaluation and checkpoints:\n\n{}",

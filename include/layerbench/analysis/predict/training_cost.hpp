@@ -26,6 +26,13 @@ struct training_run {
 /// and where layers are missing.
 [[nodiscard]] std::optional<estimate> hours_of(const training_run& run, const prediction& p);
 
+/// What they cost; nothing without a price.
+[[nodiscard]] inline std::optional<estimate> price_of(const training_run& run,
+                                                      const estimate& hours) {
+  if (!run.price_per_hour) return std::nullopt;
+  return hours.times(*run.price_per_hour);
+}
+
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED

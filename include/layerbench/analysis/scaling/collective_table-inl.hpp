@@ -27,9 +27,9 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/result/context_difference.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/result/read_results.hpp>
 
 namespace layerbench::analysis {
 

@@ -9,27 +9,27 @@
 #include <cublasLt.h>
 
 #include <layerbench/backend/cublas/status.hpp>
-#include <layerbench/backend/cuda/backend.hpp>
+#include <layerbench/backend/cuda/device_backend.hpp>
 
 /// cuBLASLt, the part of cuBLAS whose user can choose the algorithm.
 namespace layerbench::cublas {
 
-class backend : public cuda::backend {
+class backend : public cuda::device_backend {
  public:
   static constexpr std::string_view name = "cublas";
   explicit backend(int threads)
-      : cuda::backend(threads),
+      : cuda::device_backend(threads),
         handle_(cuda::make_handle<handle>("cublasLtCreate", &cublasLtCreate)) {}
 
   [[nodiscard]] static run::backend_entry entry() {
-    run::backend_entry own = cuda::backend::entry();
+    run::backend_entry own = cuda::device_backend::entry();
     own.describe = &describe;
     own.only_when_named = true;
     return own;
   }
 
   static void describe(description& facts) {
-    cuda::backend::describe(facts);
+    cuda::device_backend::describe(facts);
     facts["cublas_version"] = {cuda::library_version_text(cublasLtGetVersion()),
                                field_dimension::version};
     facts["cublas_compiled_version"] = {cuda::library_version_text(CUBLAS_VERSION),

@@ -30,8 +30,8 @@
 
 namespace layerbench::cuda {
 
-/// Adds the environment variables that change what NVIDIA's libraries do; not those that only have
-/// them write a log.
+/// Adds the environment variables that change what NVIDIA's libraries do; without those that only
+/// turn on logs.
 inline void add_library_variables(description& facts) {
   add_variables(facts, {"NVIDIA_TF32_OVERRIDE", "CUDA_MODULE_LOADING", "CUDA_LAUNCH_BLOCKING"});
   add_variables(facts, {"CUDA_VISIBLE_DEVICES"}, field_dimension::condition);  // of equal ones
@@ -47,9 +47,9 @@ inline void add_library_variables(description& facts) {
 
 /// Base class of the backends on NVIDIA GPUs: the current GPU and one non-blocking stream, to which
 /// one host thread enqueues all work.
-class backend : public gpu::runtime {
+class device_backend : public gpu::runtime {
  public:
-  explicit backend(int /*threads*/)
+  explicit device_backend(int /*threads*/)
       : device_(current_device()),
         nvml_(bus_id_of(device_)),
         peaks_(device_, nvml_.is_divided()),

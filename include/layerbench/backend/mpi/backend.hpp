@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/host_backend.hpp>
 #include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/mpi/worker.hpp>
 

@@ -25,7 +25,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/cuda/backend.hpp>
+#include <layerbench/backend/cuda/device_backend.hpp>
 
 template <>
 struct layerbench::cuda::status_traits<ncclResult_t> {
@@ -154,12 +154,12 @@ inline void describe_library(description& facts) {
                                     field_dimension::version};
 }
 
-class backend : public cuda::backend {
+class backend : public cuda::device_backend {
  public:
   static constexpr std::string_view name = "nccl";
 
   [[nodiscard]] static run::backend_entry entry() {
-    run::backend_entry own = cuda::backend::entry();
+    run::backend_entry own = cuda::device_backend::entry();
     own.probe = &probe;
     own.describe = &describe;
     own.waits = true;
@@ -200,7 +200,7 @@ class backend : public cuda::backend {
   explicit backend(int threads) : backend(threads, all_gpus()) {}
 
   static void describe(description& facts) {
-    cuda::backend::describe(facts);
+    cuda::device_backend::describe(facts);
     describe_library(facts);
     facts["nccl_ranks"] = {std::to_string(ranks()), field_dimension::setting};
   }
@@ -263,7 +263,8 @@ class backend : public cuda::backend {
 
  protected:
   /// The current device is the GPU of the first communicator.
-  backend(int threads, membership of) : cuda::backend(threads), first_(of.first), size_(of.ranks) {
+  backend(int threads, membership of)
+      : cuda::device_backend(threads), first_(of.first), size_(of.ranks) {
     for (communicator& item : of.communicators) {
       ranks_.push_back({std::move(item), stream()});
       if (ranks_.size() == 1) continue;

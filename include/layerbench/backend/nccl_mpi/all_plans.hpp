@@ -2,4 +2,4 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/nccl_mpi/collective.hpp>
+#include <layerbench/backend/nccl_mpi/leader_plan.hpp>

@@ -35,7 +35,7 @@ struct gpu_of_rank {
 /// Makes the GPU of this rank the current device. Throws unavailable without one.
 inline void choose_gpu() {
   if (const auto reason = cuda::unavailable_reason()) throw unavailable(*reason);
-  cuda::backend::choose(mpi::rank_group::all().rank_on_host() % cuda::device_count());
+  cuda::device_backend::choose(mpi::rank_group::all().rank_on_host() % cuda::device_count());
 }
 
 /// Sends the leader the GPU of this rank. Returns those of all ranks to the leader.

@@ -37,7 +37,7 @@ namespace onednn {
 using own_ops = op_set<op::dropout, op::embedding, op::pad, op::stream, op::update>;
 }  // namespace onednn
 
-/// In the types that oneDNN has on this CPU.
+/// The plan of such an op. Throws unsupported for types that oneDNN lacks on this CPU.
 template <class Op>
   requires(onednn::own_ops::has<Op>)
 class plan<onednn::backend, Op> : public host::own_plan<Op> {

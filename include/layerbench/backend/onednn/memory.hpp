@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/onednn/backend.hpp>
+#include <layerbench/op/memory_order.hpp>
 #include <layerbench/op/reorder.hpp>
 
 /// Memory descriptors: data types, and memory orders in the notation of op::reorder.

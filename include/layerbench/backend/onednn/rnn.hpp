@@ -117,8 +117,9 @@ class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
     if (two_biases() && backward) all.push_back({DNNL_ARG_DIFF_BIAS, bias_});
     return all;
   }
-  /// Calls `visit(position of the first bias, position of the second, position of their sum)` for
-  /// each bias; for one that the library has itself, the position of the second behind those sums.
+  /// Calls `visit(first, second, sum, apart)` for each bias, with positions of both biases and of
+  /// their sum. `apart` is the position of the second one where the library keeps it apart, in the
+  /// last gate of a GRU, else that of the sum.
   template <class Visit>
   void for_each_bias(const Visit& visit) const {
     const auto gate = static_cast<std::size_t>(o_.hidden);

@@ -12,8 +12,8 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/formula.hpp>
-#include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/op/reorder.hpp>
+#include <layerbench/backend/host_backend.hpp>
+#include <layerbench/op/memory_order.hpp>
 
 /// Plain loops without dependencies: the oracle of the other backends, and the fallback on machines
 /// without any of them. They compute in double precision on row-major arrays of float, whatever the

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 #include <layerbench/backend/reference/backend.hpp>
-#include <layerbench/op/reorder.hpp>
+#include <layerbench/op/memory_order.hpp>
 #include <layerbench/op/transpose.hpp>
 
 namespace layerbench::reference {

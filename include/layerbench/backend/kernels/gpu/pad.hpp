@@ -75,10 +75,6 @@ class padding_plan : public call_plan {
   grid grid_{};
 };
 
-}  // namespace layerbench::gpu
-
-namespace layerbench::gpu {
-
 template <>
 class own_plan<op::pad> : public padding_plan {
  public:
