@@ -21,7 +21,7 @@ namespace {
 
 struct gpu : cuda::device_backend {
   static constexpr std::string_view name = "gpu";
-  using backend::backend;
+  using device_backend::device_backend;
 };
 
 TEST(Gpu, IsTimedByItsOwnClock) {

@@ -41,7 +41,7 @@ namespace layerbench::testing {
 
 struct gpu : cuda::device_backend {
   static constexpr std::string_view name = "gpu";
-  using backend::backend;
+  using device_backend::device_backend;
   /// What it says of itself, each time anew.
   [[nodiscard]] std::map<std::string, double> telemetry() const override { return tells(); }
 
@@ -59,12 +59,12 @@ struct gpu : cuda::device_backend {
   static inline std::deque<std::function<void()>> work = {};  ///< stays where it is
 
   void fill(address to, std::size_t bytes, std::byte value) const override {
-    backend::fill(to, bytes, value);
+    device_backend::fill(to, bytes, value);
     enqueue([=] { calls.push_back({"fill", {to}, bytes}); });
   }
   void copy(address to, const void* from, std::size_t bytes) const override {
     const bool by_kernel = host_records;  // whose time the stand-in does not know
-    backend::copy(to, from, bytes);
+    device_backend::copy(to, from, bytes);
     enqueue([=] {
       if (by_kernel) host_seconds += seconds_a_copy;
       calls.push_back({"copy", {to}, bytes});
