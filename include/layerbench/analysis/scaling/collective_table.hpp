@@ -12,6 +12,7 @@
 
 #include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/scaling/link.hpp>
+#include <layerbench/op/allreduce.hpp>
 #include <layerbench/result/measurement.hpp>
 
 namespace layerbench::analysis {
@@ -57,8 +58,8 @@ class collective_table {
   struct found {
     const result::results* file;
     const result::measurement* row;
+    op::allreduce allreduce;
 
-    [[nodiscard]] bool in_place() const;
     [[nodiscard]] std::string kind() const;
   };
 

@@ -111,7 +111,7 @@ struct validated {
       auto same = std::ranges::find(all, property(layer), &validation_part::name);
       if (same == all.end()) {
         same = all.insert(all.end(), {.name = property(layer)});
-        same->kernel = detail::kernel_of(layer.op, layer.key);
+        same->kernel = detail::kernel_of(layer);
       }
       const auto count = static_cast<double>(layer.count);
       same->predicted += count * layer.seconds * layer.kernel_factor;
