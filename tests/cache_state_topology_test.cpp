@@ -71,7 +71,7 @@ layout_and_setup layout_on(const topology& of, int threads, cache_state state,
   return {std::move(layout), setup};
 }
 std::int64_t ring_bytes(const buffer_layout& of) {
-  return static_cast<std::int64_t>(of.slots * of.touched_bytes);
+  return static_cast<std::int64_t>(of.slots * of.call_bytes);
 }
 /// Rings of cold calls, and of models that are larger than any cache, are four times `last` long;
 /// private caches are evicted by four times theirs.

@@ -133,7 +133,7 @@ TEST_F(Decoding, HasARowOfAnAppendWithoutACacheForEachSlot) {
     for (const buffer_kind kind : shared_buffer_kinds) bytes += found.rings.ring_bytes(kind);
     EXPECT_LE(bytes, 10 * memory->device().cache_bytes() + plan->operands()[1].bytes);
     if (state == cache_state::hot) continue;
-    EXPECT_GE(found.slots * found.touched_bytes, memory->device().cache_bytes())
+    EXPECT_GE(found.slots * found.call_bytes, memory->device().cache_bytes())
         << "a turn touches enough to evict the rows";
   }
 }

@@ -33,7 +33,7 @@ LAYERBENCH_INLINE buffer_layout_builder::buffer_layout_builder(compute_device& d
       caches_(device, what),
       uses_(device, plan, what, layout_.setup_ops) {
   add_operands();
-  for (setup_op& op : layout_.setup_ops) layout_.touched_bytes += op.reserve(layout_.rings);
+  for (setup_op& op : layout_.setup_ops) layout_.call_bytes += op.reserve(layout_.rings);
   // The op of the longest ago comes first; of equal producers the first source's, since it may
   // overwrite that source.
   std::ranges::stable_sort(layout_.setup_ops, std::ranges::greater{}, &setup_op::distance);
@@ -49,14 +49,14 @@ LAYERBENCH_INLINE void buffer_layout_builder::add_operands() {
       layout_.slices.push_back(layout_.slices[*same_as]);
       continue;
     }
-    layout_.touched_bytes += plan_.operands()[i].touched_bytes();
+    layout_.call_bytes += plan_.operands()[i].touched_bytes();
     untouched_bytes_ += plan_.operands()[i].bytes - plan_.operands()[i].touched_bytes();
     const bool recent = uses_.is_recent(history, i);
     const bool written = is_written(i);
     std::vector<repeated_use> uses = uses_.of(history, i, recent, written);
     std::size_t bytes = plan_.operands()[i].bytes;
     for (const repeated_use& use : uses) bytes = std::max(bytes, use.bytes);
-    layout_.touched_bytes += bytes - plan_.operands()[i].bytes;
+    layout_.call_bytes += bytes - plan_.operands()[i].bytes;
     layout_.slices.push_back(recent ? add_recent(history, i, bytes, written)
                                     : add_old(i, bytes, written || !uses.empty()));
     for (repeated_use& use : uses) repeat(std::move(use), layout_.slices[i]);
@@ -102,7 +102,7 @@ LAYERBENCH_INLINE slice buffer_layout_builder::add_recent(const operand_history&
                                                           bool changes) {
   if (auto reader = uses_.of_reader(history, i, changes)) {
     const std::size_t bytes = std::max(least_bytes, reader->bytes);
-    layout_.touched_bytes += bytes - least_bytes;
+    layout_.call_bytes += bytes - least_bytes;
     const slice place = layout_.rings.add(buffer_kind::constants, bytes);
     repeat(std::move(*reader), place);
     return place;
@@ -117,13 +117,13 @@ LAYERBENCH_INLINE slice buffer_layout_builder::add_recent(const operand_history&
 
 LAYERBENCH_INLINE void buffer_layout_builder::set_slots() {
   layout_.slots =
-      std::max<std::size_t>(1, caches_.reuse_bytes() / (layout_.touched_bytes + untouched_bytes_));
+      std::max<std::size_t>(1, caches_.reuse_bytes() / (layout_.call_bytes + untouched_bytes_));
   layout_.activation_slots = layout_.slots;
   const std::size_t written = layout_.rings.slot_bytes(buffer_kind::activations);
   // Bytes that a call has to touch beside its own where that many slots hold activations.
   const auto missing_with = [&](std::size_t activation_slots) {
     constexpr std::size_t page = 4096;
-    const std::size_t touched = layout_.slots * layout_.touched_bytes;
+    const std::size_t touched = layout_.slots * layout_.call_bytes;
     const std::size_t again = (layout_.slots - activation_slots) * written;
     const std::size_t distinct = touched - std::min(touched, again);
     return (caches_.reuse_bytes() - std::min(caches_.reuse_bytes(), distinct)) / layout_.slots /
@@ -134,7 +134,7 @@ LAYERBENCH_INLINE void buffer_layout_builder::set_slots() {
         static_cast<std::size_t>(*what_.shared_bytes) / written, 1, layout_.slots);
     const std::size_t oldest = oldest_use();
     std::size_t& slots = layout_.activation_slots = 1;
-    while (slots < most && slots * (layout_.touched_bytes + missing_with(slots)) <= oldest) ++slots;
+    while (slots < most && slots * (layout_.call_bytes + missing_with(slots)) <= oldest) ++slots;
   }
   const std::size_t missing = missing_with(layout_.activation_slots);
   if (missing == 0 || (!caches_.of_model() && untouched_bytes_ == 0)) return;
@@ -146,7 +146,7 @@ LAYERBENCH_INLINE void buffer_layout_builder::set_slots() {
                    setup_op::max_distance);
   padding.place_output(layout_.rings.add(buffer_kind::updated, half));
   padding.reserve(layout_.rings);
-  layout_.touched_bytes += missing;
+  layout_.call_bytes += missing;
   layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(padding));
 }
 

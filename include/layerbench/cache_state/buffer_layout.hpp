@@ -21,7 +21,7 @@ struct buffer_layout {
   ring_buffers rings = {};
   std::vector<slice> slices = {};  ///< of the plan's operands
   std::vector<setup_op> setup_ops = {};
-  std::size_t touched_bytes = 0;     ///< by a call and its setup ops
+  std::size_t call_bytes = 0;        ///< that a call and its setup ops touch
   std::size_t slots = 1;             ///< of the rings of constants and of updated memory
   std::size_t activation_slots = 1;  ///< of the ring of activations, which may be shorter
 };

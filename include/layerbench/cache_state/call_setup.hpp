@@ -55,7 +55,7 @@ struct call_setup {
       const bool after_eviction = private_eviction_bytes > 0 && i >= first_after_eviction;
       if (ops[i].runs_first() || after_eviction) continue;
       const double calls = turns_per_step * static_cast<double>(ops[i].distance()) /
-                           static_cast<double>(layout.touched_bytes);
+                           static_cast<double>(layout.call_bytes);
       // The next slot would be the call's.
       const auto most = static_cast<double>(layout.activation_slots - 1);
       const double whole = std::min(most, paced ? std::floor(calls) : std::round(calls));

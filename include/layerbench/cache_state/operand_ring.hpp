@@ -184,7 +184,7 @@ class operand_ring {
   /// Slots of the rings of constants and of updated memory.
   [[nodiscard]] std::int64_t slots() const { return static_cast<std::int64_t>(layout_.slots); }
   /// Bytes that a call and its setup ops touch.
-  [[nodiscard]] std::size_t call_bytes() const { return layout_.touched_bytes; }
+  [[nodiscard]] std::size_t call_bytes() const { return layout_.call_bytes; }
 
   /// Bytes of all shared rings: those touched between two uses of the same constants.
   [[nodiscard]] std::size_t ring_bytes() const {
