@@ -26,7 +26,7 @@ using ::testing::SizeIs;
 struct machine {
   double call_seconds;
   double clock_seconds;
-  double ready_seconds = 0;  ///< to make one call ready
+  double setup_seconds = 0;  ///< to set up one call
   double time = 0;
   double started = 0;
   std::vector<std::int64_t> batches = {};  ///< `times` of each use of call()
@@ -38,7 +38,7 @@ struct machine {
     const double seconds = (time += clock_seconds) - started;
     return {seconds, seconds, seconds};
   }
-  void set_up(std::int64_t times) { time += ready_seconds * static_cast<double>(times); }
+  void set_up(std::int64_t times) { time += setup_seconds * static_cast<double>(times); }
   void call(std::int64_t times) {
     batches.push_back(times);
     time += call_seconds * static_cast<double>(times);
