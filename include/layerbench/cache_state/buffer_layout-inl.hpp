@@ -46,7 +46,7 @@ LAYERBENCH_INLINE void buffer_layout_builder::add_operands() {
     const operand_history history = history_of(i);
     const auto same_as = history.same_as ? history.same_as : overwritten_by(plan_, i);
     if (same_as) {
-      layout_.slices.push_back(layout_.slices[*same_as]);
+      layout_.positions.push_back(layout_.positions[*same_as]);
       continue;
     }
     layout_.call_bytes += plan_.operands()[i].touched_bytes();
@@ -57,14 +57,14 @@ LAYERBENCH_INLINE void buffer_layout_builder::add_operands() {
     std::size_t bytes = plan_.operands()[i].bytes;
     for (const repeated_use& use : uses) bytes = std::max(bytes, use.bytes);
     layout_.call_bytes += bytes - plan_.operands()[i].bytes;
-    layout_.slices.push_back(recent ? add_recent(history, i, bytes, written)
-                                    : add_old(i, bytes, written || !uses.empty()));
-    for (repeated_use& use : uses) repeat(std::move(use), layout_.slices[i]);
+    layout_.positions.push_back(recent ? add_recent(history, i, bytes, written)
+                                       : add_old(i, bytes, written || !uses.empty()));
+    for (repeated_use& use : uses) repeat(std::move(use), layout_.positions[i]);
   }
 }
 
-LAYERBENCH_INLINE slice buffer_layout_builder::add_old(std::size_t i, std::size_t bytes,
-                                                       bool changes) {
+LAYERBENCH_INLINE ring_position buffer_layout_builder::add_old(std::size_t i, std::size_t bytes,
+                                                               bool changes) {
   const plan_operand& operand = plan_.operands()[i];
   if (op::needs_values(operand.logical)) return layout_.rings.add(buffer_kind::own, operand.bytes);
   const op::role role = operand.logical.role;
@@ -86,7 +86,7 @@ LAYERBENCH_INLINE bool buffer_layout_builder::is_written(std::size_t i) const {
          plan_.operands()[i].logical.role == op::role::destination;
 }
 
-LAYERBENCH_INLINE void buffer_layout_builder::repeat(repeated_use repeated, slice place) {
+LAYERBENCH_INLINE void buffer_layout_builder::repeat(repeated_use repeated, ring_position place) {
   const previous_use& use = repeated.use;
   if (repeated.user_runs) {
     setup_op* const user = repeated.op.plan() ? &repeated.op : that_repeats(layout_.setup_ops, use);
@@ -97,18 +97,19 @@ LAYERBENCH_INLINE void buffer_layout_builder::repeat(repeated_use repeated, slic
   layout_.setup_ops.insert(layout_.setup_ops.begin(), std::move(repeated.op));
 }
 
-LAYERBENCH_INLINE slice buffer_layout_builder::add_recent(const operand_history& history,
-                                                          std::size_t i, std::size_t least_bytes,
-                                                          bool changes) {
+LAYERBENCH_INLINE ring_position buffer_layout_builder::add_recent(const operand_history& history,
+                                                                  std::size_t i,
+                                                                  std::size_t least_bytes,
+                                                                  bool changes) {
   if (auto reader = uses_.of_reader(history, i, changes)) {
     const std::size_t bytes = std::max(least_bytes, reader->bytes);
     layout_.call_bytes += bytes - least_bytes;
-    const slice place = layout_.rings.add(buffer_kind::constants, bytes);
+    const ring_position place = layout_.rings.add(buffer_kind::constants, bytes);
     repeat(std::move(*reader), place);
     return place;
   }
   setup_op producer = uses_.producer_of(history, i);
-  const slice output =
+  const ring_position output =
       layout_.rings.add(buffer_kind::activations, std::max(least_bytes, producer.written_bytes()));
   producer.place_output(output);
   layout_.setup_ops.push_back(std::move(producer));
@@ -154,7 +155,7 @@ LAYERBENCH_INLINE std::size_t buffer_layout_builder::oldest_use() const {
   std::int64_t oldest = 0;
   for (const setup_op& op : layout_.setup_ops) oldest = std::max(oldest, op.distance());
   for (std::size_t i = 0; i < plan_.operands().size(); ++i) {
-    if (layout_.slices[i].kind != buffer_kind::activations) continue;
+    if (layout_.positions[i].kind != buffer_kind::activations) continue;
     const operand_history history = history_of(i);
     if (history.same_as || overwritten_by(plan_, i)) continue;
     if (!history.distance && history.uses.empty()) return caches_.reuse_bytes();

@@ -19,7 +19,7 @@ namespace layerbench::run {
 /// Where the operands of a plan's calls lie, and the ops that set them up.
 struct buffer_layout {
   ring_buffers rings = {};
-  std::vector<slice> slices = {};  ///< of the plan's operands
+  std::vector<ring_position> positions = {};  ///< of the plan's operands
   std::vector<setup_op> setup_ops = {};
   std::size_t call_bytes = 0;        ///< that a call and its setup ops touch
   std::size_t slots = 1;             ///< of the rings of constants and of updated memory
@@ -47,18 +47,18 @@ class buffer_layout_builder {
 
   /// Reserves `bytes` for an operand that was last used one turn of the ring ago, or by setup ops,
   /// which may use more than the operand has. `changes`: the call, or a setup op, writes it.
-  slice add_old(std::size_t i, std::size_t bytes, bool changes);
+  ring_position add_old(std::size_t i, std::size_t bytes, bool changes);
 
   /// Reserves `least_bytes` or more for an operand that the step used not long before the call, and
   /// adds the setup op that used it. `changes`: the call writes it.
-  slice add_recent(const operand_history& history, std::size_t i, std::size_t least_bytes,
-                   bool changes);
+  ring_position add_recent(const operand_history& history, std::size_t i, std::size_t least_bytes,
+                           bool changes);
 
   /// Whether the call writes the operand, or another operand in the same memory.
   [[nodiscard]] bool is_written(std::size_t i) const;
 
   /// Adds a setup op that repeats a use of an operand at `place`.
-  void repeat(repeated_use repeated, slice place);
+  void repeat(repeated_use repeated, ring_position place);
 
   /// Sets the numbers of slots. A ring is a whole number of slots, so that each thread finds the
   /// memory that it touched itself one turn before. Where all activations of a step share memory,

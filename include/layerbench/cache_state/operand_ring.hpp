@@ -204,12 +204,12 @@ class operand_ring {
   /// The activations that a call writes. What a step keeps, such as weights, is not among them: no
   /// later layer of the step reads it.
   [[nodiscard]] std::vector<memory_range> results_of(std::int64_t call) const {
-    const std::vector<address> places = layout_.rings.at(layout_.slices, call);
+    const std::vector<address> places = layout_.rings.at(layout_.positions, call);
     std::vector<memory_range> results;
     for (std::size_t i = 0; i < places.size(); ++i) {
       const plan_operand& operand = plan_.operands()[i];
       const bool written = operand.logical.role == op::role::destination;
-      if (written && layout_.slices[i].kind == buffer_kind::activations)
+      if (written && layout_.positions[i].kind == buffer_kind::activations)
         results.push_back({places[i], operand.bytes});
     }
     return results;
@@ -289,7 +289,7 @@ class operand_ring {
     layout_.rings.set_memory(buffer_kind::own, own_->data());
     auto* first = static_cast<std::byte*>(own_->data());
     compute_device& device = context_.device();
-    fill_own_operands(device, plan_, layout_.slices, first, seed, context_.numbers());
+    fill_own_operands(device, plan_, layout_.positions, first, seed, context_.numbers());
     for (const setup_op& op : layout_.setup_ops) op.fill_own(context_, first, seed);
     for (std::size_t done = slot; done < bytes; done += slot) {
       device.copy(first + done, first, slot);
@@ -298,7 +298,7 @@ class operand_ring {
 
   /// Binds the plan to the operands of a call, as the `index`-th of those that are set up together.
   void bind(std::size_t index, std::int64_t call) {
-    const std::vector<address> places = layout_.rings.at(layout_.slices, call);
+    const std::vector<address> places = layout_.rings.at(layout_.positions, call);
     if (index < bound_.size()) {
       bound_[index]->place(places);
     } else {
