@@ -140,10 +140,10 @@ TEST(Verifying, NeedsRoomForTheElementsToo) {
       << "three operands fit alone";
 }
 
-void expect_known(const model::graph& graph, const std::string& phase, layout order) {
+void expect_known(const model::graph& graph, const std::string& phase, layout image_layout) {
   testing::on_all_backends(dtype::f32, [&](const backend_entry& backend) {
-    SCOPED_TRACE(fmt::format("{} {} {}", backend.name, phase, name(order)));
-    planned_step planned(model::step_of(graph, phase), {.order = order},
+    SCOPED_TRACE(fmt::format("{} {} {}", backend.name, phase, name(image_layout)));
+    planned_step planned(model::step_of(graph, phase), {.layout = image_layout},
                          testing::make_context(backend, 1),
                          /*reordered=*/true);
     const std::size_t bytes = planned.chain_bytes();
@@ -155,9 +155,9 @@ void expect_known(const model::graph& graph, const std::string& phase, layout or
 
 TEST(Chain, TakesTheMemoryThatItsPlansSay) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
-  for (const layout order : {layout::nhwc, layout::any}) {
+  for (const layout image_layout : {layout::nhwc, layout::any}) {
     for (const char* phase : {"inference", "training"}) {
-      expect_known(lenet, phase, order);
+      expect_known(lenet, phase, image_layout);
     }
   }
 }

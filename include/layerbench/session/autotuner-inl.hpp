@@ -99,15 +99,15 @@ LAYERBENCH_INLINE bool autotuner::reject(const std::string& backend, int threads
 LAYERBENCH_INLINE std::string autotuner::full_name(const std::string& backend,
                                                    const std::string& threads,
                                                    const std::string& type,
-                                                   const std::string& order,
+                                                   const std::string& layout,
                                                    const std::string& work) {
-  return fmt::format("{}/threads:{}/{}/{}/{}", backend, threads, type, order, work);
+  return fmt::format("{}/threads:{}/{}/{}/{}", backend, threads, type, layout, work);
 }
 
 LAYERBENCH_INLINE std::string autotuner::work_name(const std::string& backend, int threads,
                                                    const op::any& op, const plan_request& request) {
   return full_name(backend, std::to_string(threads), std::string(name(request.type)),
-                   std::string(name(request.order)), model::work_of(op, request.pass));
+                   std::string(name(request.layout)), model::work_of(op, request.pass));
 }
 
 LAYERBENCH_INLINE std::string autotuner::work_name(const result::measurement& row,

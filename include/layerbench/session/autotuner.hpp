@@ -66,7 +66,7 @@ class autotuner {
  private:
   /// Names all that a library's choice depends on.
   [[nodiscard]] static std::string full_name(const std::string& backend, const std::string& threads,
-                                             const std::string& type, const std::string& order,
+                                             const std::string& type, const std::string& layout,
                                              const std::string& work);
 
   [[nodiscard]] static std::string work_name(const std::string& backend, int threads,

@@ -150,7 +150,7 @@ class benchmark_row {
     const plan_request& request = spec_.request;
     return fmt::format("{} {} {} {} {} {} {} {}", spec_.op.name(), spec_.op.key(),
                        op::name(request.pass), layerbench::name(request.type),
-                       layerbench::name(request.order), plan_->algorithm(), options.seed,
+                       layerbench::name(request.layout), plan_->algorithm(), options.seed,
                        options.verify_every_output);
   }
 

@@ -78,7 +78,7 @@ LAYERBENCH_INLINE void suite_builder::add_configuration(const model::graph& grap
                                                         const configuration_settings& c) {
   // A library may want reorders between the layers, and between the passes of a layer.
   const bool in_model = !is_sweep(graph);
-  const bool reordered = in_model && (c.request.order == layout::any || o_.phase == "training");
+  const bool reordered = in_model && (c.request.layout == layout::any || o_.phase == "training");
   const model::step plain = step_of(graph, c.request.type);
   if (wanted_ && !wanted_(possible_names(c, plain, reordered))) return;
   const std::string row = in_model ? "" : graph.layers.front().name;
@@ -138,7 +138,7 @@ LAYERBENCH_INLINE configuration_settings suite_builder::settings_of(const model:
                                                                     const std::string& type,
                                                                     int threads,
                                                                     number_class numbers) const {
-  const layout order = from_name<layout>(o_.order).value();
+  const layout image_layout = from_name<layout>(o_.layout).value();
   result::configuration_name configuration{backend, type, graph.name, model::batch(graph), {}};
   for (const std::string_view name : model::text_parameters) {
     const auto value = model::parameter(graph, name);
@@ -146,7 +146,7 @@ LAYERBENCH_INLINE configuration_settings suite_builder::settings_of(const model:
     configuration.parameters[std::string(name)] = std::to_string(*value);
   }
   if (o_.phase != "inference") configuration.parameters["phase"] = o_.phase;
-  if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
+  if (image_layout != layout::nhwc) configuration.parameters["layout"] = o_.layout;
   if (!graph.fusion.empty()) configuration.parameters["fusion"] = graph.fusion;
   if (reuses_memory(graph)) configuration.parameters["memory"] = o_.memory;
   if (numbers != number_class::normal) {
@@ -160,7 +160,7 @@ LAYERBENCH_INLINE configuration_settings suite_builder::settings_of(const model:
   }
   if (ranks_ != nullptr) configuration.parameters["ranks"] = std::to_string(ranks_->size());
   return {configuration,
-          {op::pass::fwd, dtype_from(type).value(), order, o_.workspace_limit},
+          {op::pass::fwd, dtype_from(type).value(), image_layout, o_.workspace_limit},
           threads,
           numbers,
           caches_of(graph)};

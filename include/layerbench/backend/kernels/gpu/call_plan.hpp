@@ -41,7 +41,7 @@ class call_plan : public tensor_plan {
  protected:
   call_plan(const runtime& device, std::vector<op::operand> logical, const plan_request& request,
             std::string function)
-      : tensor_plan(device, std::move(logical), request.order), function_(std::move(function)) {}
+      : tensor_plan(device, std::move(logical), request.layout), function_(std::move(function)) {}
 
   /// `orders`: one per operand.
   call_plan(const runtime& device, std::vector<op::operand> logical,

@@ -51,7 +51,7 @@ class call_plan : public strided_operands {
 
  protected:
   call_plan(std::vector<op::operand> logical, const plan_request& request, std::string algorithm)
-      : strided_operands(std::move(logical), request.order), algorithm_(std::move(algorithm)) {}
+      : strided_operands(std::move(logical), request.layout), algorithm_(std::move(algorithm)) {}
 
   /// Address of an operand.
   template <class T>

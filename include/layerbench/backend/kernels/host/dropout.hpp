@@ -21,7 +21,7 @@ class own_plan<op::dropout> : public call_plan {
         o_(o),
         request_(request) {
     require_number(request.type);
-    if (o.dims.size() != 4 || request.order == layout::nchw) return;
+    if (o.dims.size() != 4 || request.layout == layout::nchw) return;
     channels_ = o.dims[1];
     pixels_ = o.dims[2] * o.dims[3];
   }
