@@ -82,7 +82,7 @@ TEST_F(GpuChain, AsAGraphComputesTheSameInTheSameOrder) {
   }
 }
 
-TEST_F(GpuChain, IsVisitedAsAWholeAndWithClocksInTheStream) {
+TEST_F(GpuChain, IsMeasuredAsAWholeAndWithClocksInTheStream) {
   take(1e-6, 0);
   device().set_timing(timing_mode::graph);
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 1);

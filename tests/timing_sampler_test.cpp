@@ -215,7 +215,7 @@ TEST(Sampler, KeepsTheDisturbedSamplesApart) {
   EXPECT_THAT(taken.seconds, ::testing::Contains(6 * millisecond));
 }
 
-TEST(Sampler, ShowsADriftWithinAVisit) {
+TEST(Sampler, ShowsADriftWithinAMeasurementPass) {
   machine device{millisecond, 0};
   const auto slower_and_slower = [&](std::int64_t times) {
     device.call(times);
@@ -285,7 +285,7 @@ TEST(Sampler, ItsIntervalHoldsTheMedianAndItsMeanIsTrue) {
       means.push_back(mean_without_stalls(taken.seconds).seconds / millisecond);
     }
     EXPECT_GE(covered, 0.95 * trials) << item.name;
-    // Visits with several stalls are rare; predictions leave them out.
+    // Measurement passes with several stalls are rare; predictions leave them out.
     EXPECT_NEAR(stats::median(std::move(means)), item.mean, 0.01 * item.mean) << item.name;
   }
 }

@@ -61,7 +61,7 @@ class bound_plan {
   virtual ~bound_plan() = default;
   /// Moves the call to other operands.
   virtual void place(std::span<const address> operands) = 0;
-  /// Makes whoever else takes part in its calls ready for so many of them.
+  /// Tells the other processes that take part in its calls how many follow.
   virtual void announce_calls(std::int64_t /*calls*/) {}
   /// Enqueues one call.
   virtual void run() = 0;

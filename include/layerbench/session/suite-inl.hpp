@@ -47,8 +47,8 @@ namespace layerbench::run {
 
 namespace detail {
 
-/// Who chooses plans in the libraries' place. A run that goes on keeps its plans, and uses none
-/// that it found to be wrong. Throws bad_input.
+/// Chooses plans in the libraries' place. A resumed run keeps its plans, and uses none that it
+/// found to be wrong. Throws bad_input.
 [[nodiscard]] inline std::shared_ptr<autotuner> autotuner_of(const options& o,
                                                              const description& libraries,
                                                              const reference::oracle& oracle) {
