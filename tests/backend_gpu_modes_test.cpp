@@ -122,8 +122,8 @@ std::vector<std::string> names_of(const std::string& timing, const std::string& 
   const suite all = make_suite(o, what, known);
   std::vector<std::string> names;
   for (const auto& item : all.rows) names.push_back(item->name().text());
-  for (const chain_spec& chain : all.chains) names.push_back(chain.configuration.text());
-  for (const auto& [configuration, step] : all.manifest) names.push_back(configuration.text());
+  for (const chain_spec& chain : all.chains) names.push_back(chain.model_case.text());
+  for (const auto& [model_case, step] : all.manifest) names.push_back(model_case.text());
   return names;
 }
 

@@ -33,9 +33,9 @@ class result_sink {
   result_sink(const options& o, const suite& all, const machine_watch& watch,
               std::vector<benchmark_row*> selected, result::results results, bool predicts);
 
-  /// Notes what ended the rounds of a configuration, in place of what ended those of an earlier
+  /// Notes what ended the rounds of a case, in place of what ended those of an earlier
   /// run.
-  void set_ending(const result::configuration_name& configuration, const std::string& ending);
+  void set_ending(const result::case_name& model_case, const std::string& ending);
 
   /// All results; a runner adds to them.
   [[nodiscard]] result::results& results() { return results_; }
@@ -62,7 +62,7 @@ class result_sink {
   /// resumed.
   [[nodiscard]] std::string continuation(const std::string& more = {}) const;
 
-  /// Drops from the manifest the configurations that this run cannot predict: those that it was not
+  /// Drops from the manifest the cases that this run cannot predict: those that it was not
   /// asked for, those that were refused as a whole, and those of which the filter left out rows
   /// that no run measured. Lists the last kind in words; empty if there is none.
   std::string keep_predictable();

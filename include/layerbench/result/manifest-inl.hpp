@@ -48,15 +48,14 @@ LAYERBENCH_INLINE planned planned_of(const model::primitive& primitive,
   return result;
 }
 
-LAYERBENCH_INLINE std::vector<planned>& manifest::operator[](
-    const configuration_name& configuration) {
-  const auto found = std::ranges::find(items_, configuration, &entry::first);
+LAYERBENCH_INLINE std::vector<planned>& manifest::operator[](const case_name& model_case) {
+  const auto found = std::ranges::find(items_, model_case, &entry::first);
   if (found != items_.end()) return found->second;
-  return items_.emplace_back(configuration, std::vector<planned>{}).second;
+  return items_.emplace_back(model_case, std::vector<planned>{}).second;
 }
 
-LAYERBENCH_INLINE void manifest::erase(const configuration_name& configuration) {
-  std::erase_if(items_, [&](const entry& known) { return known.first == configuration; });
+LAYERBENCH_INLINE void manifest::erase(const case_name& model_case) {
+  std::erase_if(items_, [&](const entry& known) { return known.first == model_case; });
 }
 
 LAYERBENCH_INLINE void manifest::merge(const manifest& other) {

@@ -58,12 +58,12 @@ struct planned {
 /// user named them.
 class manifest {
  public:
-  using entry = std::pair<configuration_name, std::vector<planned>>;
+  using entry = std::pair<case_name, std::vector<planned>>;
 
-  /// The step of `configuration`; empty if it is new.
-  std::vector<planned>& operator[](const configuration_name& configuration);
+  /// The step of `model_case`; empty if it is new.
+  std::vector<planned>& operator[](const case_name& model_case);
 
-  void erase(const configuration_name& configuration);
+  void erase(const case_name& model_case);
 
   /// Adds the missing cases of `other`, and missing times by its clocks inside chains.
   void merge(const manifest& other);

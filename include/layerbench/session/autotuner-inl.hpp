@@ -112,9 +112,9 @@ LAYERBENCH_INLINE std::string autotuner::work_name(const std::string& backend, i
 
 LAYERBENCH_INLINE std::string autotuner::work_name(const result::measurement& row,
                                                    const std::string& usual_threads) {
-  const result::configuration_name& configuration = row.name.configuration;
-  return full_name(configuration.backend, configuration.parameter("threads", usual_threads),
-                   configuration.dtype, configuration.parameter("layout", "nhwc"),
+  const result::case_name& model_case = row.name.model_case;
+  return full_name(model_case.backend, model_case.parameter("threads", usual_threads),
+                   model_case.dtype, model_case.parameter("layout", "nhwc"),
                    fmt::format("{}/{}/{}", row.name.op, row.name.pass, row.label.key));
 }
 

@@ -110,7 +110,7 @@ class benchmark_row {
   [[nodiscard]] virtual bool contended() const { return false; }
   /// Runs `pass`, which samples a contended row, beside the other work.
   virtual void run_contended(const std::function<void()>& pass) { pass(); }
-  /// Seconds that a pass of this row takes at least, whatever the run's configuration.
+  /// Seconds that a pass of this row takes at least, whatever the options say.
   [[nodiscard]] virtual double min_pass_seconds() const { return 0; }
 
   /// Adds the counters that describe what was timed, and in which cache state.

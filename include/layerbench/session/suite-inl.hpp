@@ -74,21 +74,20 @@ LAYERBENCH_INLINE suite_builder::suite_builder(const options& o, const program& 
       wanted_(std::move(wanted)),
       devices_(known, all.tuner, ranks, timing) {}
 
-LAYERBENCH_INLINE void suite_builder::add_configuration(const model::graph& graph,
-                                                        const configuration_settings& c) {
+LAYERBENCH_INLINE void suite_builder::add_case(const model::graph& graph, const case_settings& c) {
   // A library may want reorders between the layers, and between the passes of a layer.
   const bool in_model = !is_sweep(graph);
   const bool reordered = in_model && (c.request.layout == layout::any || o_.phase == "training");
   const model::step plain = step_of(graph, c.request.type);
   if (wanted_ && !wanted_(possible_names(c, plain, reordered))) return;
   const std::string row = in_model ? "" : graph.layers.front().name;
-  if (!added_.emplace(c.configuration, row).second) return;  // asked for twice
+  if (!added_.emplace(c.model_case, row).second) return;  // asked for twice
   const std::shared_ptr<device_context> memory =
-      devices_.of(c.configuration.backend, c.threads, c.numbers);
+      devices_.of(c.model_case.backend, c.threads, c.numbers);
   const auto step =
       std::make_shared<planned_step>(plain, c.request, memory, reordered, reuses_memory(graph));
   const model::step_memory least = step->least_memory();
-  std::int64_t& footprint = all_.footprint[c.configuration];
+  std::int64_t& footprint = all_.footprint[c.model_case];
   footprint = std::max(footprint, least.footprint());
   const std::vector<model::primitive> primitives = model::primitives(step->step());
   std::vector<result::planned> step_plan;
@@ -99,7 +98,7 @@ LAYERBENCH_INLINE void suite_builder::add_configuration(const model::graph& grap
   }
   if (what_.whole_model() && in_model) add_chain(c, memory, step, primitives);
   if (!o_.during.empty()) add_contended(c, memory, step, primitives, step_plan);
-  if (what_.is_predictable() && in_model) all_.manifest[c.configuration] = std::move(step_plan);
+  if (what_.is_predictable() && in_model) all_.manifest[c.model_case] = std::move(step_plan);
 }
 
 LAYERBENCH_INLINE model::graph suite_builder::peaks(const std::string& backend,
@@ -133,33 +132,32 @@ LAYERBENCH_INLINE model::graph suite_builder::collectives(
   return model::collective_sweep(how, host_buffer::available_bytes().value_or(INT64_MAX));
 }
 
-LAYERBENCH_INLINE configuration_settings suite_builder::settings_of(const model::graph& graph,
-                                                                    const std::string& backend,
-                                                                    const std::string& type,
-                                                                    int threads,
-                                                                    number_class numbers) const {
+LAYERBENCH_INLINE case_settings suite_builder::settings_of(const model::graph& graph,
+                                                           const std::string& backend,
+                                                           const std::string& type, int threads,
+                                                           number_class numbers) const {
   const layout image_layout = from_name<layout>(o_.layout).value();
-  result::configuration_name configuration{backend, type, graph.name, model::batch(graph), {}};
+  result::case_name model_case{backend, type, graph.name, model::batch(graph), {}};
   for (const std::string_view name : model::text_parameters) {
     const auto value = model::parameter(graph, name);
     if (!value || *value == graph.defaults.find(name)->second) continue;
-    configuration.parameters[std::string(name)] = std::to_string(*value);
+    model_case.parameters[std::string(name)] = std::to_string(*value);
   }
-  if (o_.phase != "inference") configuration.parameters["phase"] = o_.phase;
-  if (image_layout != layout::nhwc) configuration.parameters["layout"] = o_.layout;
-  if (!graph.fusion.empty()) configuration.parameters["fusion"] = graph.fusion;
-  if (reuses_memory(graph)) configuration.parameters["memory"] = o_.memory;
+  if (o_.phase != "inference") model_case.parameters["phase"] = o_.phase;
+  if (image_layout != layout::nhwc) model_case.parameters["layout"] = o_.layout;
+  if (!graph.fusion.empty()) model_case.parameters["fusion"] = graph.fusion;
+  if (reuses_memory(graph)) model_case.parameters["memory"] = o_.memory;
   if (numbers != number_class::normal) {
-    configuration.parameters["data"] = std::string(name(numbers));
+    model_case.parameters["data"] = std::string(name(numbers));
   }
   const bool usual = what_.peaks || timing_ == default_timing(o_.data_parallel || what_.collective);
-  if (!usual && has_timings(backend, known_)) configuration.parameters["timing"] = o_.timing;
-  if (threads != o_.default_threads) configuration.parameters["threads"] = std::to_string(threads);
+  if (!usual && has_timings(backend, known_)) model_case.parameters["timing"] = o_.timing;
+  if (threads != o_.default_threads) model_case.parameters["threads"] = std::to_string(threads);
   if (what_.collective && ranks(backend) > 1) {
-    configuration.parameters["ranks"] = std::to_string(ranks(backend));
+    model_case.parameters["ranks"] = std::to_string(ranks(backend));
   }
-  if (ranks_ != nullptr) configuration.parameters["ranks"] = std::to_string(ranks_->size());
-  return {configuration,
+  if (ranks_ != nullptr) model_case.parameters["ranks"] = std::to_string(ranks_->size());
+  return {model_case,
           {op::pass::fwd, dtype_from(type).value(), image_layout, o_.workspace_limit},
           threads,
           numbers,
@@ -191,16 +189,17 @@ LAYERBENCH_INLINE bool suite_builder::is_program_op(const op::any& op) const {
   return what_.whole_model() || std::ranges::find(what_.ops, op.name()) != what_.ops.end();
 }
 
-LAYERBENCH_INLINE std::vector<std::string> suite_builder::possible_names(
-    const configuration_settings& c, const model::step& step, bool reordered) const {
+LAYERBENCH_INLINE std::vector<std::string> suite_builder::possible_names(const case_settings& c,
+                                                                         const model::step& step,
+                                                                         bool reordered) const {
   std::vector<std::string> names;
   const auto add = [&](std::string_view op, op::pass pass, const std::string& layer) {
     for (const std::string& state : c.caches) {
-      result::row_name row{c.configuration, std::string(op), std::string(op::name(pass)), layer,
+      result::row_name row{c.model_case, std::string(op), std::string(op::name(pass)), layer,
                            state};
       names.push_back(row.text());
       if (o_.during.empty()) continue;
-      row.configuration.parameters["during"] = o_.during;
+      row.model_case.parameters["during"] = o_.during;
       names.push_back(row.text());
     }
   };
@@ -233,7 +232,7 @@ LAYERBENCH_INLINE bool suite_builder::measures(const model::step& step,
   return own(p.op) || (p.inserted && std::ranges::any_of(p.calls, beside));
 }
 
-LAYERBENCH_INLINE void suite_builder::add_rows(const configuration_settings& c,
+LAYERBENCH_INLINE void suite_builder::add_rows(const case_settings& c,
                                                const std::shared_ptr<device_context>& memory,
                                                const std::shared_ptr<planned_step>& step,
                                                const model::primitive& p,
@@ -241,7 +240,7 @@ LAYERBENCH_INLINE void suite_builder::add_rows(const configuration_settings& c,
   if (!measures(step->step(), p) || !memory->device().implements_op(p.op)) return;
   for (const std::string& state : c.caches) {
     const cache_state cache = from_name<cache_state>(state).value();
-    row_spec result{.name = {c.configuration, planned.op, planned.pass, p.layer, state},
+    row_spec result{.name = {c.model_case, planned.op, planned.pass, p.layer, state},
                     .op = p.op,
                     .count = p.count(),
                     .inserted = p.inserted,
@@ -254,7 +253,7 @@ LAYERBENCH_INLINE void suite_builder::add_rows(const configuration_settings& c,
   }
 }
 
-LAYERBENCH_INLINE void suite_builder::add_chain(const configuration_settings& c,
+LAYERBENCH_INLINE void suite_builder::add_chain(const case_settings& c,
                                                 const std::shared_ptr<device_context>& memory,
                                                 const std::shared_ptr<planned_step>& step,
                                                 const std::vector<model::primitive>& primitives,
@@ -274,15 +273,15 @@ LAYERBENCH_INLINE void suite_builder::add_chain(const configuration_settings& c,
   const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
   std::vector<std::vector<std::size_t>> calls;
   for (const model::primitive& p : primitives) calls.push_back(p.calls);
-  all_.chains.push_back({c.configuration, make, bytes, std::move(calls)});
+  all_.chains.push_back({c.model_case, make, bytes, std::move(calls)});
 }
 
-LAYERBENCH_INLINE void suite_builder::add_contended(configuration_settings c,
+LAYERBENCH_INLINE void suite_builder::add_contended(case_settings c,
                                                     const std::shared_ptr<device_context>& memory,
                                                     const std::shared_ptr<planned_step>& step,
                                                     const std::vector<model::primitive>& primitives,
                                                     const std::vector<result::planned>& step_plan) {
-  c.configuration.parameters["during"] = o_.during;
+  c.model_case.parameters["during"] = o_.during;
   for (std::size_t i = 0; i < primitives.size(); ++i) {
     const model::primitive& p = primitives[i];
     if (p.part != model::step_part::backward || p.op.name() == op::allreduce::name) continue;
@@ -335,8 +334,7 @@ LAYERBENCH_INLINE suite make_suite(const options& o, const program& what, const 
           const model::graph& graph = graph_of(backend_name, type, threads);
           for (const std::string& data : o.data) {
             const auto numbers = from_name<number_class>(data).value();
-            maker.add_configuration(graph,
-                                    maker.settings_of(graph, backend_name, type, threads, numbers));
+            maker.add_case(graph, maker.settings_of(graph, backend_name, type, threads, numbers));
           }
         }
       }

@@ -45,13 +45,12 @@ namespace layerbench::run {
 struct suite {
   std::vector<std::unique_ptr<benchmark_row>> rows;
   result::manifest manifest;
-  std::map<result::configuration_name, std::int64_t>
-      footprint;                          ///< distinct bytes that a step touches
-  std::vector<chain_spec> chains;         ///< of programs that run whole models
-  std::shared_ptr<run::autotuner> tuner;  ///< null where libraries choose all plans
-  std::vector<std::string> notes;         ///< what a user should know, for stderr
-  description between_ranks;              ///< what result files say of the libraries there
-  detail::held_clocks clocks;             ///< of GPUs
+  std::map<result::case_name, std::int64_t> footprint;  ///< distinct bytes that a step touches
+  std::vector<chain_spec> chains;                       ///< of programs that run whole models
+  std::shared_ptr<run::autotuner> tuner;                ///< null where libraries choose all plans
+  std::vector<std::string> notes;                       ///< what a user should know, for stderr
+  description between_ranks;   ///< what result files say of the libraries there
+  detail::held_clocks clocks;  ///< of GPUs
   std::string lost;  ///< why the device could not be used to the end; the suite is not whole then
 };
 
@@ -60,24 +59,24 @@ using name_filter = std::function<bool(const std::vector<std::string>& names)>;
 
 namespace detail {
 
-/// A configuration, and what all its rows share.
-struct configuration_settings {
-  result::configuration_name configuration;
+/// A case, and what all its rows share.
+struct case_settings {
+  result::case_name model_case;
   plan_request request;
   int threads;
   number_class numbers;
   std::vector<std::string> caches;
 };
 
-/// Fills a suite, configuration by configuration.
+/// Fills a suite, case by case.
 class suite_builder {
  public:
   suite_builder(const options& o, const program& what, const registry& known, suite& all,
                 data_parallel_group* ranks, timing_mode timing, name_filter wanted);
 
-  /// Adds a configuration of a model: its manifest and the rows of this program; or of one row of a
+  /// Adds a case of a model: its manifest and the rows of this program; or of one row of a
   /// sweep, which is in no manifest. Does nothing where no row of it is wanted.
-  void add_configuration(const model::graph& graph, const configuration_settings& c);
+  void add_case(const model::graph& graph, const case_settings& c);
 
   /// The list of peaks for that backend and so many threads. Streams are the same in all data
   /// types, and measured in the first.
@@ -91,11 +90,10 @@ class suite_builder {
   [[nodiscard]] model::graph collectives(const std::optional<model::graph>& trained, dtype type,
                                          std::int64_t ranks);
 
-  /// The settings of a configuration, with those of its parameters that its name must show.
-  [[nodiscard]] configuration_settings settings_of(const model::graph& graph,
-                                                   const std::string& backend,
-                                                   const std::string& type, int threads,
-                                                   number_class numbers) const;
+  /// The settings of a case, with those of its parameters that its name must show.
+  [[nodiscard]] case_settings settings_of(const model::graph& graph, const std::string& backend,
+                                          const std::string& type, int threads,
+                                          number_class numbers) const;
 
   /// Ranks of a backend: as many as were started, or as the user wants in this program.
   [[nodiscard]] std::int64_t ranks(const std::string& backend) const;
@@ -114,7 +112,7 @@ class suite_builder {
 
   /// Names of all rows that the case may have, without planning it. Among them are those of all
   /// reorders that a library might want.
-  [[nodiscard]] std::vector<std::string> possible_names(const configuration_settings& c,
+  [[nodiscard]] std::vector<std::string> possible_names(const case_settings& c,
                                                         const model::step& step,
                                                         bool reordered) const;
 
@@ -122,19 +120,19 @@ class suite_builder {
   /// them.
   [[nodiscard]] bool measures(const model::step& step, const model::primitive& p) const;
 
-  void add_rows(const configuration_settings& c, const std::shared_ptr<device_context>& memory,
+  void add_rows(const case_settings& c, const std::shared_ptr<device_context>& memory,
                 const std::shared_ptr<planned_step>& step, const model::primitive& p,
                 const result::planned& planned);
 
   /// The step run whole; with `beside` gradients are sent while it computes.
-  void add_chain(const configuration_settings& c, const std::shared_ptr<device_context>& memory,
+  void add_chain(const case_settings& c, const std::shared_ptr<device_context>& memory,
                  const std::shared_ptr<planned_step>& step,
                  const std::vector<model::primitive>& primitives,
                  data_parallel_group* beside = nullptr);
 
   /// Rows of what is computed while gradients are sent: in the backward part. They are in states of
   /// the same step, and of no manifest of their own.
-  void add_contended(configuration_settings c, const std::shared_ptr<device_context>& memory,
+  void add_contended(case_settings c, const std::shared_ptr<device_context>& memory,
                      const std::shared_ptr<planned_step>& step,
                      const std::vector<model::primitive>& primitives,
                      const std::vector<result::planned>& step_plan);
@@ -147,7 +145,7 @@ class suite_builder {
   timing_mode timing_;
   name_filter wanted_;
   suite_devices devices_;
-  std::set<std::pair<result::configuration_name, std::string>> added_;  ///< with the sweep's row
+  std::set<std::pair<result::case_name, std::string>> added_;  ///< with the sweep's row
 };
 
 /// Adds the collectives of the models, or a sweep of their sizes.

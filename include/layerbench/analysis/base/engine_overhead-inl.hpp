@@ -45,14 +45,9 @@ namespace detail {
 /// The conditions under which an overhead fits a case. A fused call has the overhead of any call,
 /// so the fusion plan is none of them, though kernel factors may depend on it.
 [[nodiscard]] inline std::string overhead_conditions(const prediction& p) {
-  result::engine_overhead wanted{"",
-                                 p.configuration.backend,
-                                 p.configuration.dtype,
-                                 p.threads,
-                                 p.configuration.parameters,
-                                 p.cache,
-                                 0,
-                                 0};
+  result::engine_overhead wanted{
+      "", p.model_case.backend, p.model_case.dtype, p.threads, p.model_case.parameters, p.cache, 0,
+      0};
   for (const char* name : {"tokens", "context", "fusion", "threads"}) wanted.parameters.erase(name);
   return overhead_conditions(wanted);
 }

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/cases.hpp>
 
 /// The selection of cases by model.
 namespace layerbench::analysis {
@@ -19,7 +19,7 @@ struct model_choice {
 };
 
 /// A list of the cases in the files, for error messages.
-[[nodiscard]] std::string list_configurations(std::span<const result::results> files);
+[[nodiscard]] std::string list_cases(std::span<const result::results> files);
 
 /// Resolves `models`, names or paths of shape files: models of the manifests first, then shape
 /// files in the directory `shapes`. Throws nothing_matched, listing the cases, for an unknown name.
@@ -27,10 +27,10 @@ struct model_choice {
                                                        const std::vector<std::string>& models,
                                                        const std::filesystem::path& shapes);
 
-/// The cases of the chosen models under the configurations of `files`, in the order of the choices,
-/// each once. Without choices all cases of the manifests, in their order.
-[[nodiscard]] std::vector<planned_configuration> configurations_of(
-    const group& files, const std::vector<model_choice>& choices);
+/// The cases of the chosen models, under the conditions of the cases of `files`, in the order of
+/// the choices, each once. Without choices all cases of the manifests, in their order.
+[[nodiscard]] std::vector<planned_case> cases_of(const group& files,
+                                                 const std::vector<model_choice>& choices);
 
 }  // namespace layerbench::analysis
 

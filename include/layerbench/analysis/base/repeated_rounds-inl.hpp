@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/context_difference.hpp>

@@ -14,8 +14,7 @@
 namespace layerbench::analysis {
 
 /// The conditions of a case: "resnet50 inference, onednn f32, batch 1, 2 threads".
-[[nodiscard]] std::string headline(const result::configuration_name& configuration,
-                                   std::int64_t threads);
+[[nodiscard]] std::string headline(const result::case_name& model_case, std::int64_t threads);
 [[nodiscard]] std::string headline(const prediction& p);
 
 /// The conditions of several cases: what all share, and what each has besides, its model first.

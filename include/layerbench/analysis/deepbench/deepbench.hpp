@@ -43,8 +43,8 @@ struct deepbench_row {
 /// A sweep under fixed conditions.
 struct deepbench_result {
   model::graph sweep;
-  result::configuration_name configuration;  ///< without the batch, which each row has
-  std::int64_t threads = 0;                  ///< 0: not said
+  result::case_name model_case;  ///< without the batch, which each row has
+  std::int64_t threads = 0;      ///< 0: not said
   std::vector<std::string> files;
   std::vector<deepbench_row> rows;      ///< in the order of the sweep
   std::vector<std::string> unmeasured;  ///< its other rows
@@ -57,7 +57,7 @@ namespace detail {
 
 /// Hot timings of the sweep's rows, by the conditions and the name of the row.
 using sweep_timings =
-    std::map<result::configuration_name, std::map<std::string, std::map<std::string, timing>>>;
+    std::map<result::case_name, std::map<std::string, std::map<std::string, timing>>>;
 
 }  // namespace detail
 

@@ -89,7 +89,7 @@ LAYERBENCH_INLINE collective_time collective_table::time(double bytes, std::int6
 }
 
 LAYERBENCH_INLINE std::string collective_table::found::kind() const {
-  return row->name.configuration.backend + ' ' + row->name.configuration.dtype;
+  return row->name.model_case.backend + ' ' + row->name.model_case.dtype;
 }
 
 LAYERBENCH_INLINE std::vector<collective_table::found> collective_table::rows_in(

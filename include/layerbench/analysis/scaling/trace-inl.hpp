@@ -65,7 +65,7 @@ LAYERBENCH_INLINE json::value trace(const data_parallel& of, std::size_t i) {
   return {{"traceEvents", events},
           {"displayTimeUnit", "ms"},
           {"otherData",
-           {{"case", of.single.configuration.text()},
+           {{"case", of.single.model_case.text()},
             {"devices", scaled.devices},
             {"batch", scaled.batch},
             {"network", of.how.interconnect.name},

@@ -124,7 +124,7 @@ struct validated {
 
 /// A case with an end-to-end run that lacks a prediction or a measured time.
 struct unvalidated {
-  result::configuration_name configuration;
+  result::case_name model_case;
   std::vector<std::string> files;
   std::string reason;
 };
