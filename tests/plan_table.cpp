@@ -59,16 +59,20 @@ table table_of(const run::backend_entry& backend) {
     const int count = type == f8_e4m3 ? shapes_in_8_bits : shapes;
     for (int i = 0; i < count; ++i) {
       const Op o = testing::random_op<Op>(d);
-      for (const op::pass pass : op::passes(o)) {
-        const bool is_inference = pass == op::passes(o).front();
-        if (traits(type).bytes == 1 && !is_inference) continue;  // no type for training
-        for (const layout image_layout : {layout::nhwc, layout::nchw}) {
-          try {
-            const auto plan =
-                device->plan(op::any(o), {.pass = pass, .type = type, .layout = image_layout});
-            all[std::string(op::name(pass))][std::string(name(type))].insert(
-                code_of(plan->algorithm()));
-          } catch (const error&) {  // what the table is to say
+      std::vector<op::any> called{op::any(o)};
+      for (const op::manner how : op::manners(o)) called.push_back(called.front().called(how));
+      for (const op::any& one : called) {
+        for (const op::pass pass : one.passes()) {
+          const bool is_inference = pass == one.passes().front();
+          if (traits(type).bytes == 1 && !is_inference) continue;  // no type for training
+          for (const layout image_layout : {layout::nhwc, layout::nchw}) {
+            try {
+              const auto plan =
+                  device->plan(one, {.pass = pass, .type = type, .layout = image_layout});
+              all[std::string(op::name(pass))][std::string(name(type))].insert(
+                  code_of(plan->algorithm()));
+            } catch (const error&) {  // what the table is to say
+            }
           }
         }
       }
