@@ -123,6 +123,11 @@ class child {
     arguments.insert(arguments.begin(), emulator.begin(), emulator.end());
     const std::string started = arguments.front();
     std::vector<std::string> variables = merged_environment(changes);
+    // Runs of mpirun that begin and end at the same time remove each other's folders in a common
+    // one.
+    if (changes.contains("OMPI_ALLOW_RUN_AS_ROOT")) {
+      variables.push_back("OMPI_MCA_orte_tmpdir_base=" + session_.path().string());
+    }
     ::posix_spawn_file_actions_t files;
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
@@ -171,6 +176,7 @@ class child {
   }
 
  private:
+  temporary_directory session_;
   bool reads_out_;
   unnamed_file out_;
   unnamed_file err_;
