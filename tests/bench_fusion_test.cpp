@@ -34,8 +34,9 @@ class fused_results : public ::testing::Test {
 TEST_F(fused_results, have_rows_chains_and_gains_beside_the_plain_model) {
   for (const std::string& backend : testing::texts{testing::usable_backend, "reference"}) {
     SCOPED_TRACE(backend);
-    const result::results measured = directory_.measure(
-        {"--backend=" + backend, "--fusion=none," + plan_, "--chain", "--verify"});
+    const result::results measured =
+        directory_.measure({"--backend=" + backend, "--fusion=none," + plan_, "--chain", "--verify",
+                            "--benchmark_repetitions=1"});
     std::set<std::string> layers;
     for (const result::measurement& row : measured.rows) {
       EXPECT_EQ(row.error, "") << row.name.text();
@@ -71,8 +72,9 @@ TEST_F(fused_results, say_what_limits_integers_on_a_cpu_without_vnni) {
 TEST_F(fused_results, may_have_integers) {
   for (const std::string& backend : testing::texts{testing::usable_backend, "reference"}) {
     SCOPED_TRACE(backend);
-    const result::results measured = directory_.measure(
-        {"--backend=" + backend, "--fusion=int8_default", "--dtype=s8", "--chain", "--verify"});
+    const result::results measured =
+        directory_.measure({"--backend=" + backend, "--fusion=int8_default", "--dtype=s8",
+                            "--chain", "--verify", "--benchmark_repetitions=1"});
     std::set<std::string> layers;
     for (const result::measurement& row : measured.rows) {
       EXPECT_EQ(row.error, "") << row.name.text();
@@ -97,9 +99,11 @@ TEST_F(fused_results, are_not_resumed_with_another_plan_of_the_same_name) {
 }
 
 TEST_F(fused_results, may_reuse_the_memory_of_activations) {
-  const result::results fresh = directory_.measure({"--chain", "--verify"});
+  const result::results fresh =
+      directory_.measure({"--chain", "--verify", "--benchmark_repetitions=1"});
   const result::results reused =
-      directory_.measure({"--memory=reused", "--chain", "--verify", "--fusion=none," + plan_});
+      directory_.measure({"--memory=reused", "--chain", "--verify", "--fusion=none," + plan_,
+                          "--benchmark_repetitions=1"});
   const auto footprint = [](const result::results& of) {
     return of.rows.front().counters.at("footprint_bytes");
   };
@@ -149,7 +153,7 @@ TEST_F(fused_results, have_both_forms_of_recurrent_layers_of_sweeps_and_in_train
     EXPECT_THAT(shown.out, mentions("unfused:1", "\"fusion\": \"unfused\""));
     const testing::outcome trained = directory_.bench(
         "bench_model", {"--model=" + model, "--backend=" + backend, "--phase=training", "--chain",
-                        "--fusion=none,unfused", "--verify"});
+                        "--fusion=none,unfused", "--verify", "--benchmark_repetitions=1"});
     EXPECT_EQ(trained.exit_code, 0) << trained.err;
   }
 }

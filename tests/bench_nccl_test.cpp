@@ -78,10 +78,10 @@ class NcclRanks : public ::testing::TestWithParam<int> {
     EXPECT_NE(done.exit_code, 0);
     EXPECT_THAT(done.err, HasSubstr(reason));
   }
-  /// What happens where one of the ranks, the leader or the last worker, has a variable that makes
-  /// its GPU or its NCCL fail.
-  testing::outcome failing(bool leader, const std::string& variable, const texts& arguments,
-                           const std::string& program) const {
+  /// Where one of the ranks, the leader or the last worker, has a variable that makes its GPU or
+  /// its NCCL fail.
+  testing::child failing(bool leader, const std::string& variable, const texts& arguments,
+                         const std::string& program) const {
     const auto started = [&](bool fails, int ranks) {
       texts all;
       if (fails) all = {"-x", variable};
@@ -96,13 +96,14 @@ class NcclRanks : public ::testing::TestWithParam<int> {
     all.insert(all.end(), first.begin(), first.end());
     all.emplace_back(":");
     all.insert(all.end(), last.begin(), last.end());
-    return testing::run(LAYERBENCH_MPIEXEC, all, with_gpus(GetParam()));
+    return {LAYERBENCH_MPIEXEC, all, with_gpus(GetParam())};
   }
   /// The leader loses its GPU while the workers wait in NCCL for a call that it does not make.
   void expect_end_of_all(const texts& arguments, const std::string& program) const {
     // 402 events calibrate the stopwatch, then come those of rows or chains. After an even number
     // the next one begins a timing, when the workers are in NCCL already.
-    const testing::outcome done = failing(true, "SOFTWARE_GPU_EVENTS=600", arguments, program);
+    const testing::outcome done =
+        failing(true, "SOFTWARE_GPU_EVENTS=600", arguments, program).wait();
     EXPECT_NE(done.exit_code, 0);
     EXPECT_THAT(done.err, HasSubstr("layerbench: rank 0: "));
     EXPECT_TRUE(result::read(directory_.results).interrupted());
@@ -191,17 +192,6 @@ TEST_P(NcclRanks, AreMeasuredBesideThoseOfMpi) {
   EXPECT_EQ(found.context.at("nccl_hosts"), "1");
 }
 
-TEST_P(NcclRanks, NeedAGpuEach) {
-  const int gpus = GetParam() - 1;
-  const testing::outcome refused = testing::run(
-      LAYERBENCH_MPIEXEC, testing::started(GetParam(), shortly(directory_, {})), with_gpus(gpus));
-  EXPECT_EQ(refused.exit_code, 77) << refused.err;
-  EXPECT_THAT(refused.err, AllOf(HasSubstr("backend nccl cannot run here"),
-                                 HasSubstr(fmt::format("{} ranks", GetParam())),
-                                 HasSubstr(fmt::format("at most {}", gpus))));
-  EXPECT_FALSE(std::filesystem::exists(directory_.results));
-}
-
 /// Slurm may show each task its own GPU alone, as number 0.
 TEST_P(NcclRanks, MayEachSeeTheirOwnGpuAlone) {
   texts all;
@@ -216,7 +206,21 @@ TEST_P(NcclRanks, MayEachSeeTheirOwnGpuAlone) {
   EXPECT_THAT(result::read(directory_.results).rows, SizeIs(15));
 }
 
-TEST_P(NcclRanks, EndTogetherWhereTheLeaderLosesItsGpu) {
+/// Runs that fail. mpirun waits for seconds before it ends.
+class NcclEnded : public NcclRanks {};
+
+TEST_P(NcclEnded, WhereAGpuIsMissing) {
+  const int gpus = GetParam() - 1;
+  const testing::outcome refused = testing::run(
+      LAYERBENCH_MPIEXEC, testing::started(GetParam(), shortly(directory_, {})), with_gpus(gpus));
+  EXPECT_EQ(refused.exit_code, 77) << refused.err;
+  EXPECT_THAT(refused.err, AllOf(HasSubstr("backend nccl cannot run here"),
+                                 HasSubstr(fmt::format("{} ranks", GetParam())),
+                                 HasSubstr(fmt::format("at most {}", gpus))));
+  EXPECT_FALSE(std::filesystem::exists(directory_.results));
+}
+
+TEST_P(NcclEnded, WhereTheLeaderLosesItsGpu) {
   expect_end_of_all(shortly(directory_, {"--benchmark_repetitions=50"}), "bench_allreduce");
 }
 
@@ -295,31 +299,6 @@ TEST_P(NcclTrainingRanks, TrainOnTheirProcessorsToo) {
                             {testing::usable_backend, "mpi:allreduce:in_place"}}));
 }
 
-TEST_P(NcclTrainingRanks, EndWhereNoCallReturnsAnError) {
-  const testing::outcome done = failing(/*leader=*/false, "SOFTWARE_NCCL=broken",
-                                        training({"--benchmark_filter=bucket1"}), "bench_model");
-  EXPECT_EQ(done.exit_code, 1) << done.err;
-  EXPECT_THAT(done.err, HasSubstr(": ncclCommGetAsyncError: "));
-}
-
-TEST_P(NcclTrainingRanks, EndTogetherWhereTheLeaderLosesItsGpu) {
-  expect_end_of_all(training({"--benchmark_repetitions=50"}), "bench_model");
-}
-
-TEST_P(NcclTrainingRanks, EndTogetherWhereOneCannotTakePart) {
-  const texts arguments = training({"--benchmark_filter=bucket1"});
-  for (const bool leader : {true, false}) {
-    const testing::outcome done = failing(leader, "SOFTWARE_NCCL=alone", arguments, "bench_model");
-    EXPECT_NE(done.exit_code, 0);
-    EXPECT_THAT(done.err, HasSubstr("ncclCommInitRank"));
-  }
-  const testing::outcome full =
-      failing(/*leader=*/false, "SOFTWARE_GPU_BYTES=1000", arguments, "bench_model");
-  EXPECT_NE(full.exit_code, 0);
-  EXPECT_THAT(full.err, AllOf(HasSubstr(fmt::format("layerbench: rank {}: ", GetParam() - 1)),
-                              HasSubstr("memory")));
-}
-
 /// The numbers behind `text` in `from`, in ascending order.
 std::vector<int> numbers_behind(const std::string& text, const std::string& from) {
   std::vector<int> found;
@@ -354,7 +333,38 @@ TEST_P(NcclTrainingRanks, OverlapChainsInAStreamForCommunication) {
   }
 }
 
-TEST_P(NcclTrainingRanks, NeedAGpuEach) {
+/// Trainings that fail.
+class NcclTrainingEnded : public NcclTrainingRanks {};
+
+TEST_P(NcclTrainingEnded, WhereNoCallReturnsAnError) {
+  const testing::outcome done = failing(/*leader=*/false, "SOFTWARE_NCCL=broken",
+                                        training({"--benchmark_filter=bucket1"}), "bench_model")
+                                    .wait();
+  EXPECT_EQ(done.exit_code, 1) << done.err;
+  EXPECT_THAT(done.err, HasSubstr(": ncclCommGetAsyncError: "));
+}
+
+TEST_P(NcclTrainingEnded, WhereTheLeaderLosesItsGpu) {
+  expect_end_of_all(training({"--benchmark_repetitions=50"}), "bench_model");
+}
+
+TEST_P(NcclTrainingEnded, WhereOneCannotTakePart) {
+  const texts arguments = training({"--benchmark_filter=bucket1"});
+  for (const bool leader : {true, false}) {
+    const testing::outcome done =
+        failing(leader, "SOFTWARE_NCCL=alone", arguments, "bench_model").wait();
+    EXPECT_NE(done.exit_code, 0);
+    EXPECT_THAT(done.err, HasSubstr("ncclCommInitRank"));
+  }
+  const testing::outcome full =
+      failing(/*leader=*/false, "SOFTWARE_GPU_BYTES=1000", arguments, "bench_model").wait();
+  EXPECT_NE(full.exit_code, 0);
+  EXPECT_THAT(full.err, AllOf(HasSubstr(fmt::format("layerbench: rank {}: ", GetParam() - 1)),
+                              HasSubstr("memory")))
+      << full.err;
+}
+
+TEST_P(NcclTrainingEnded, WhereAGpuIsMissing) {
   const testing::outcome refused = train({}, GetParam() - 1);
   EXPECT_EQ(refused.exit_code, 77) << refused.err;
   EXPECT_THAT(refused.err, AllOf(HasSubstr(fmt::format("{} ranks", GetParam())),
@@ -362,16 +372,24 @@ TEST_P(NcclTrainingRanks, NeedAGpuEach) {
   EXPECT_FALSE(std::filesystem::exists(directory_.results));
 }
 
-TEST_P(NcclTrainingRanks, RefuseWhatTheyCannotDo) {
+TEST_P(NcclTrainingEnded, ByOptionsForWhatTheyCannotDo) {
+  std::map<std::string, testing::child> side_by_side;
   for (const std::string option : {"--timing=graph", "--device=1", "--device=all"}) {
-    const testing::outcome refused = train({option}, GetParam());
+    side_by_side.try_emplace(option, LAYERBENCH_MPIEXEC,
+                             testing::started(GetParam(), training({option}), "bench_model"),
+                             with_gpus(GetParam()));
+  }
+  for (auto& [option, of] : side_by_side) {
+    const testing::outcome refused = of.wait();
     EXPECT_EQ(refused.exit_code, 2) << refused.err;
     EXPECT_THAT(refused.err, AllOf(HasSubstr(option), HasSubstr("--ranks")));
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Few, NcclRanks, ::testing::Values(2, 3));
+INSTANTIATE_TEST_SUITE_P(Few, NcclEnded, ::testing::Values(2, 3));
 INSTANTIATE_TEST_SUITE_P(Two, NcclTrainingRanks, ::testing::Values(2));
+INSTANTIATE_TEST_SUITE_P(Two, NcclTrainingEnded, ::testing::Values(2));
 
 /// Without a launcher, one process has all GPUs.
 TEST(Nccl, OfOneProcessNeedsNoLauncher) {

@@ -24,8 +24,9 @@ TEST(TransformerResults, HaveRowsAndAChainInBothPhases) {
   for (const std::string& backend : testing::texts{testing::usable_backend, "reference"}) {
     for (const std::string& phase : testing::texts{"inference", "training"}) {
       SCOPED_TRACE(backend + ' ' + phase);
-      const result::results measured = directory.measure(
-          {"--backend=" + backend, "--phase=" + phase, "--chain", "--batch=3", "--verify"});
+      const result::results measured =
+          directory.measure({"--backend=" + backend, "--phase=" + phase, "--chain", "--batch=3",
+                             "--verify", "--benchmark_repetitions=1"});
       std::set<std::string> calls;
       for (const result::measurement& row : measured.rows) {
         EXPECT_EQ(row.error, "") << row.name.text();
@@ -50,7 +51,7 @@ TEST(DecodingResults, AreNamedByTokensAndContext) {
     SCOPED_TRACE(backend);
     result::results measured =
         directory.measure({"--backend=" + backend, "--tokens=1,4", "--context=0,7", "--chain",
-                           "--cache=model,cold", "--verify"});
+                           "--cache=model,cold", "--verify", "--benchmark_repetitions=1"});
     std::set<std::string> cases;
     for (auto& [model_case, step] : measured.manifest) {
       model_case.parameters.erase("threads");

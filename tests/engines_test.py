@@ -269,18 +269,30 @@ class Run(unittest.TestCase):
         with self.assertRaises(engines.Failed):
             engines.kernel_factors(8, {**case, "measured_seconds": 1e-3}, overhead)
 
-    def test_the_overhead_is_measured_on_tiny_models(self):
-        done = self.run_tool("--overhead", "--threads=1", "--engines=torch_compile", "--rounds=2",
+    def test_the_overhead_of_two_engines(self):
+        # Of both at once: it takes long.
+        done = self.run_tool("--overhead", "--threads=1", "--engines=torch_compile,torch", "--rounds=2",
                              "--bench", BENCH_MODEL,
                              "--bench-options=--backend=reference --benchmark_min_time=0")
         self.assertEqual(done.returncode, 0, done.stderr)
+        with self.subTest("is measured on tiny models"):
+            self.check_tiny_models()
+        with self.subTest("has that of new memory, the difference to memory that is kept"):
+            self.check_new_memory()
+
+    def overhead_of(self, engine):
+        found, = (one for one in self.result()["engine_overheads"] if one["engine"] == engine)
+        return found
+
+    def check_tiny_models(self):
         result = self.result()
         self.assertEqual([row["name"] for row in result["benchmarks"]
-                          if row["run_type"] == "iteration" and row["repetition_index"] == 0],
+                          if row["run_type"] == "iteration" and row["repetition_index"] == 0 and
+                          "/torch_compile/" in row["name"]],
                          [f"chain/inference/torch_compile/f32/tiny_{blocks}/batch:1"
                           for blocks in engines.overhead_models.BLOCKS] +
                          ["chain/inference/torch_compile/f32/kernels/batch:4"])
-        overhead, = result["engine_overheads"]
+        overhead = self.overhead_of("torch_compile")
         self.assertEqual(overhead["backend"], "reference")
         self.assertNotIn("large_bytes", overhead)
         self.assertNotIn("kernel_factors", overhead)  # its profile names no layers
@@ -291,15 +303,11 @@ class Run(unittest.TestCase):
         self.assertEqual(with_it["engine"]["calls"], 3 * 50)
         # Both models lie on the line, so that with the overhead they take what the engine took.
         rounds = [row["mean_s"] for row in result["benchmarks"]
-                  if row["run_type"] == "iteration" and "tiny_50" in row["name"]]
+                  if row["run_type"] == "iteration" and "/torch_compile/f32/tiny_50" in row["name"]]
         self.assertAlmostEqual(with_it["seconds_per_step"], sum(rounds) / 2, delta=1e-6)
 
-    def test_new_memory_is_the_difference_to_memory_that_is_kept(self):
-        done = self.run_tool("--overhead", "--threads=1", "--engines=torch", "--rounds=2",
-                             "--bench", BENCH_MODEL,
-                             "--bench-options=--backend=reference --benchmark_min_time=0")
-        self.assertEqual(done.returncode, 0, done.stderr)
-        overhead, = self.result()["engine_overheads"]
+    def check_new_memory(self):
+        overhead = self.overhead_of("torch")
         self.assertEqual(overhead["large_bytes"], 2**25)
         large = 4 * 64 * 400 * 400
         self.assertGreater(large, 2**25)

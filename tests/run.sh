@@ -12,7 +12,7 @@ Installs what is missing, checks the format, builds and runs the tests. CI runs 
 
   tests/run.sh            sanitizers for the core (base, shape, op, model, result), then all programs
                           and tests with warnings as errors: preset cuda, or dev where there is no
-                          CUDA toolkit. Twenty minutes on two cores.
+                          CUDA toolkit. Fifteen minutes on two cores.
   tests/run.sh --full     what a release needs: also the lint, the experiments, every header alone,
                           the installed package, the newest Google Benchmark, the preset without
                           vendor libraries (reference), all tests under sanitizers (asan), and the
@@ -70,7 +70,7 @@ lint() {
   say "lint $1"
   grep -o '"file": "[^"]*"' "build/$1/compile_commands.json" | cut -d '"' -f 4 |
     grep -E "^$PWD/src/|build/$1/tools/|/bench_conv[.]dir/" |
-    xargs -P "$jobs" -n 1 clang-tidy-19 -p "build/$1" --quiet --checks=-bugprone-suspicious-include
+    xargs -P "$jobs" -n 1 clang-tidy-19 -p "build/$1" --quiet --extra-arg=-Qunused-arguments --checks=-bugprone-suspicious-include
 }
 
 # Debian has Google Benchmark 1.7. Builds one program, and the tests of all that uses Google

@@ -17,6 +17,7 @@
 
 #include <fcntl.h>
 #include <spawn.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -90,6 +91,25 @@ using environment = std::map<std::string, std::string>;
   return {};
 }
 
+/// A file that has no name: nobody who tidies a folder up can remove it while a program writes.
+class unnamed_file {
+ public:
+  unnamed_file() : number_(::memfd_create("output", MFD_CLOEXEC)) {
+    if (number_ < 0) throw std::system_error(errno, std::generic_category(), "memfd_create");
+  }
+  unnamed_file(const unnamed_file&) = delete;
+  unnamed_file& operator=(const unnamed_file&) = delete;
+  ~unnamed_file() { ::close(number_); }
+
+  [[nodiscard]] int number() const { return number_; }
+  [[nodiscard]] std::string text() const {
+    return json::read_text("/proc/self/fd/" + std::to_string(number_));
+  }
+
+ private:
+  int number_;
+};
+
 /// A running program. Its stdin is empty.
 class child {
  public:
@@ -97,20 +117,27 @@ class child {
   /// reading it, such as /dev/full.
   child(const std::string& program, std::vector<std::string> arguments,
         const environment& changes = {}, const std::string& out = {})
-      : reads_out_(out.empty()),
-        out_file_(reads_out_ ? (scratch_.path() / "out").string() : out),
-        err_file_((scratch_.path() / "err").string()) {
+      : reads_out_(out.empty()) {
     arguments.insert(arguments.begin(), program);
     const std::vector<std::string> emulator = emulator_of(program);
     arguments.insert(arguments.begin(), emulator.begin(), emulator.end());
     const std::string started = arguments.front();
     std::vector<std::string> variables = merged_environment(changes);
+    // Runs of mpirun that begin and end at the same time remove each other's folders in a common
+    // one.
+    if (changes.contains("OMPI_ALLOW_RUN_AS_ROOT")) {
+      variables.push_back("OMPI_MCA_orte_tmpdir_base=" + session_.path().string());
+    }
     ::posix_spawn_file_actions_t files;
     ::posix_spawn_file_actions_init(&files);
     ::posix_spawn_file_actions_addopen(&files, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
-    const int mode = O_WRONLY | O_CREAT;
-    ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out_file_.c_str(), mode, 0600);
-    ::posix_spawn_file_actions_addopen(&files, STDERR_FILENO, err_file_.c_str(), mode, 0600);
+    if (reads_out_) {
+      ::posix_spawn_file_actions_adddup2(&files, out_.number(), STDOUT_FILENO);
+    } else {
+      ::posix_spawn_file_actions_addopen(&files, STDOUT_FILENO, out.c_str(), O_WRONLY | O_CREAT,
+                                         0600);
+    }
+    ::posix_spawn_file_actions_adddup2(&files, err_.number(), STDERR_FILENO);
     const int failed = ::posix_spawn(&id_, started.c_str(), &files, nullptr,
                                      pointers(arguments).data(), pointers(variables).data());
     ::posix_spawn_file_actions_destroy(&files);
@@ -145,14 +172,14 @@ class child {
     }
     id_ = 0;
     const int code = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
-    return {code, reads_out_ ? json::read_text(out_file_) : "", json::read_text(err_file_)};
+    return {code, reads_out_ ? out_.text() : "", err_.text()};
   }
 
  private:
-  temporary_directory scratch_;
+  temporary_directory session_;
   bool reads_out_;
-  std::string out_file_;
-  std::string err_file_;
+  unnamed_file out_;
+  unnamed_file err_;
   ::pid_t id_ = 0;
 };
 

@@ -47,10 +47,11 @@ bool has_setting(std::string_view what) {
   return text != nullptr && std::string_view(text).find(what) != std::string_view::npos;
 }
 
-/// Those of all ranks.
-std::vector<char> gather(const asked& item, std::size_t blocks) {
+/// Those of all ranks, up to the next call. The memory is kept: fresh pages take longer than a sum.
+const std::vector<char>& gather(const asked& item, std::size_t blocks) {
   const auto bytes = static_cast<int>(blocks * bytes_of(item));
-  std::vector<char> all(static_cast<std::size_t>(item.comm->size * bytes));
+  thread_local std::vector<char> all;
+  all.resize(static_cast<std::size_t>(item.comm->size * bytes));
   MPI_Allgather(item.from, bytes, MPI_BYTE, all.data(), bytes, MPI_BYTE, item.comm->all);
   return all;
 }
@@ -103,7 +104,7 @@ void CUDART_CB compute(void* work) {
     case call::reduce_scatter:
       return add(item, gather(item, static_cast<std::size_t>(item.comm->size)), own);
     case call::all_gather: {
-      const std::vector<char> all = gather(item, 1);
+      const std::vector<char>& all = gather(item, 1);
       std::memcpy(item.to, all.data(), all.size());
       return;
     }
