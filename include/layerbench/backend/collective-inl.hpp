@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -64,15 +63,17 @@ LAYERBENCH_INLINE std::string algorithm_of(std::string_view library, const op::c
 
 LAYERBENCH_INLINE void store_row(const op::operand& of, std::span<const float> values, address to) {
   detail::with_sent_number(of.type, [&]<class T>(T /*tag*/) {
-    std::ranges::transform(values, static_cast<T*>(to),
-                           [&](float value) { return stored_as<T>(value, of.scale); });
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      static_cast<T*>(to)[i] = stored_as<T>(of, i, values[i]);
+    }
   });
 }
 
 LAYERBENCH_INLINE void load_row(const op::operand& of, const void* from, std::span<float> values) {
   detail::with_sent_number(of.type, [&]<class T>(T /*tag*/) {
-    std::transform(static_cast<const T*>(from), static_cast<const T*>(from) + values.size(),
-                   values.begin(), [&](T stored) { return element_of(stored, of.scale); });
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      values[i] = element_of(of, i, static_cast<const T*>(from)[i]);
+    }
   });
 }
 
