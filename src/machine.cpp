@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <layerbench/backend/collective-inl.hpp>
 #include <layerbench/backend/device-inl.hpp>
-#include <layerbench/backend/forward_results-inl.hpp>
 #include <layerbench/backend/plan-inl.hpp>
 #include <layerbench/machine/check-inl.hpp>
 #include <layerbench/machine/frequency_probe-inl.hpp>

@@ -61,6 +61,17 @@ LAYERBENCH_INLINE std::string algorithm_of(std::string_view library, const op::c
                      o.in_place ? ":in_place" : "");
 }
 
+namespace detail {
+
+/// As with_stored_number, also for f64.
+template <class Visit>
+void with_sent_number(dtype type, Visit&& visit) {
+  if (type == dtype::f64) return visit(double{});
+  with_stored_number(type, visit);
+}
+
+}  // namespace detail
+
 LAYERBENCH_INLINE void store_row(const op::operand& of, std::span<const float> values, address to) {
   detail::with_sent_number(of.type, [&]<class T>(T /*tag*/) {
     for (std::size_t i = 0; i < values.size(); ++i) {

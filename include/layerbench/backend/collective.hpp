@@ -38,17 +38,6 @@ namespace layerbench {
 /// The name of the call, since neither library tells which algorithm it chose.
 [[nodiscard]] std::string algorithm_of(std::string_view library, const op::collective& o);
 
-namespace detail {
-
-/// As with_stored_number, also for f64.
-template <class Visit>
-void with_sent_number(dtype type, Visit&& visit) {
-  if (type == dtype::f64) return visit(double{});
-  with_stored_number(type, visit);
-}
-
-}  // namespace detail
-
 /// Writes the values of consecutive elements of an operand to memory.
 void store_row(const op::operand& of, std::span<const float> values, address to);
 /// The inverse.

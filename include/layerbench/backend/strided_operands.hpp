@@ -16,7 +16,6 @@
 #include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/plan.hpp>
 #include <layerbench/op/memory_order.hpp>
-#include <layerbench/op/reorder.hpp>
 
 namespace layerbench {
 

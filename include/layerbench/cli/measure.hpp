@@ -16,8 +16,6 @@
 #include <layerbench/session/program.hpp>
 #include <layerbench/session/suite.hpp>
 
-namespace layerbench::run::detail {}  // namespace layerbench::run::detail
-
 namespace layerbench::run {
 
 /// What a program does with its results after the rows: called with the results, what

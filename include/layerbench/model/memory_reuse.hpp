@@ -26,29 +26,6 @@ inline constexpr std::array<std::string_view, 2>
 
 namespace layerbench::model {
 
-namespace detail {
-
-/// Gives tensors of a step whose lifetimes do not overlap the same memory.
-class memory_planner {
- public:
-  memory_planner(step of, const operand_bytes& bytes);
-
-  [[nodiscard]] step result() &&;
-
- private:
-  /// The free memory that fits the tensor best: the smallest that is large enough, else the largest
-  /// one, which grows; else the tensor's own.
-  std::size_t take(std::size_t tensor);
-
-  step step_;
-  std::vector<std::int64_t> bytes_;     ///< of each tensor; grows with those that share its memory
-  std::vector<std::size_t> last_use_;   ///< the last call that uses each tensor
-  std::vector<bool> shares_;            ///< no input, result, or what is kept from step to step
-  std::vector<std::size_t> free_ = {};  ///< tensors whose memory no later call needs
-};
-
-}  // namespace detail
-
 /// The inference step with activations in shared memory: a tensor takes the place of one that no
 /// later call reads. `bytes` gives the sizes of tensors.
 [[nodiscard]] step with_reused_memory(step of, const operand_bytes& bytes);

@@ -129,6 +129,12 @@ LAYERBENCH_INLINE std::optional<name_parameters> parse_parameters(
 
 namespace detail {
 
+/// The end of names of rows and cases.
+struct name_end {
+  std::int64_t batch;
+  name_parameters parameters;
+};
+
 /// Reads a name of `names` plain components, `batch:<n>` and, from component `fixed` on,
 /// parameters; nothing for any other name.
 [[nodiscard]] inline std::optional<name_end> parse_end(const std::vector<std::string_view>& parts,

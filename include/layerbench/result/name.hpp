@@ -101,12 +101,6 @@ namespace detail {
 /// The component of a row's name that is a layer, or the layers in one call.
 inline constexpr std::size_t layer_position = 5;
 
-/// The end of names of rows and cases.
-struct name_end {
-  std::int64_t batch;
-  name_parameters parameters;
-};
-
 }  // namespace detail
 
 /// The inverse of configuration_name::text; nothing for any other text.

@@ -22,6 +22,14 @@ namespace layerbench::result {
 
 namespace detail {
 
+using name_parts = std::vector<std::string_view>;
+
+/// Parts at both ends that all names have.
+struct shared_ends {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
+
 /// Of each name at least one part is in neither end.
 [[nodiscard]] inline shared_ends shared_ends_of(const std::vector<name_parts>& all) {
   constexpr std::size_t kept = 1;

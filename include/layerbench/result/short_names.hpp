@@ -18,18 +18,6 @@ struct short_names {
   std::vector<std::string> own;  ///< the rest of each name, in their order: "conv1"
 };
 
-namespace detail {
-
-using name_parts = std::vector<std::string_view>;
-
-/// Parts at both ends that all names have.
-struct shared_ends {
-  std::size_t first = 0;
-  std::size_t last = 0;
-};
-
-}  // namespace detail
-
 /// Shortens `names`, whose parts stand between slashes. Names with different numbers of parts share
 /// only those at both ends. The name of a single row stays as it is.
 [[nodiscard]] short_names short_names_of(std::span<const std::string> names);

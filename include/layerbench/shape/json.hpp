@@ -23,27 +23,6 @@ namespace detail {
 /// A key as part of a JSON pointer (RFC 6901).
 [[nodiscard]] std::string token(std::string_view key);
 
-/// Reports a duplicate key with its place. The parsed value would keep only one of the two.
-class duplicate_guard {
- public:
-  explicit duplicate_guard(std::string file) : file_(std::move(file)) {}
-
-  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, value& parsed);
-
- private:
-  struct level {
-    bool is_array;
-    std::set<std::string> keys;
-    std::string last_key;
-    std::size_t items = 0;
-  };
-
-  void add_key(const std::string& name);
-
-  std::string file_;
-  std::vector<level> open_;
-};
-
 }  // namespace detail
 
 /// The most bytes that a JSON file may have that is held in memory as a whole.

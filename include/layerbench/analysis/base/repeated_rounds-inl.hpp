@@ -32,6 +32,17 @@ namespace detail {
   return text;
 }
 
+/// A timing, and the file that has it.
+struct owned_row {
+  std::size_t file;
+  const result::measurement* row;
+
+  /// Numbers in which different timings nearly always differ.
+  [[nodiscard]] auto numbers() const {
+    return std::tuple(row->seconds, row->cpu_seconds, row->round, row->calls);
+  }
+};
+
 /// Adds the rows of `all` whose content an earlier one has.
 inline void find_repeated(std::vector<owned_row> all, const std::vector<result::results>& files,
                           repeated_rows& found) {

@@ -18,17 +18,6 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-/// A timing, and the file that has it.
-struct owned_row {
-  std::size_t file;
-  const result::measurement* row;
-
-  /// Numbers in which different timings nearly always differ.
-  [[nodiscard]] auto numbers() const {
-    return std::tuple(row->seconds, row->cpu_seconds, row->round, row->calls);
-  }
-};
-
 /// Rows that files have again.
 struct repeated_rows {
   std::set<const result::measurement*> rows;

@@ -126,6 +126,12 @@ LAYERBENCH_INLINE std::string between_text(const time_ratio& of) {
   return of.has_interval() ? fmt::format("{:.3f} to {:.3f}", of.low, of.high) : "";
 }
 
+/// A layer or model of a table, with its title there.
+struct ratio_row {
+  std::string title;
+  const compared* of;
+};
+
 /// A table of both times of each row, their ratio and the verdict. Intervals have no column if no
 /// row has one.
 [[nodiscard]] inline table ratio_table(std::string title, const std::vector<ratio_row>& rows) {

@@ -36,12 +36,6 @@ namespace detail {
 /// The interval of a ratio. With few rounds or pairs it spans their extremes.
 [[nodiscard]] std::string between_text(const time_ratio& of);
 
-/// A layer or model of a table, with its title there.
-struct ratio_row {
-  std::string title;
-  const compared* of;
-};
-
 /// "most of the change: conv1 +0.31 ms (62 %)".
 [[nodiscard]] std::string contributors_text(const std::vector<contributor>& top);
 

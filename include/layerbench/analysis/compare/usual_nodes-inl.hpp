@@ -34,6 +34,8 @@ LAYERBENCH_INLINE bool node_sum::has_enough_rounds() const {
 
 namespace detail {
 
+using node_indices = std::vector<std::size_t>;
+
 [[nodiscard]] inline double mean_logarithm(std::span<const node_sum> all, const node_indices& of) {
   double sum = 0;
   for (const std::size_t i : of) sum += std::log(all[i].seconds);

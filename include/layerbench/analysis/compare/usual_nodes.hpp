@@ -35,12 +35,6 @@ struct nodes_compared {
   double usual_seconds = 0;     ///< geometric mean of the usual nodes
 };
 
-namespace detail {
-
-using node_indices = std::vector<std::size_t>;
-
-}  // namespace detail
-
 /// Compares one sum of timings over nodes (at least `min_nodes`). Outliers are found by Rosner's
 /// generalized extreme Studentized deviate (Percentage Points for a Generalized ESD Many-Outlier
 /// Procedure, 1983) of the logarithms: the node farthest from the mean is removed, up to almost

@@ -56,6 +56,17 @@ LAYERBENCH_INLINE std::vector<layer_time> worth_optimising(const prediction& p, 
 
 namespace detail {
 
+/// Seconds of the step if each call of a layer took `seconds_of(layer)`.
+template <class SecondsOf>
+[[nodiscard]] double step_with(const prediction& p, SecondsOf&& seconds_of) {
+  double seconds = p.step->seconds;
+  for (const layer_time& layer : p.layers) {
+    if (!layer.roofs) continue;
+    seconds += static_cast<double>(layer.count) * (seconds_of(layer) - layer.seconds);
+  }
+  return seconds;
+}
+
 [[nodiscard]] inline double at_roof(const layer_time& of) {
   return std::min(of.seconds, of.roofs->seconds());
 }

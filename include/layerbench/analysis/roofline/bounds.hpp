@@ -39,21 +39,6 @@ struct what_if {
   double seconds;
 };
 
-namespace detail {
-
-/// Seconds of the step if each call of a layer took `seconds_of(layer)`.
-template <class SecondsOf>
-[[nodiscard]] double step_with(const prediction& p, SecondsOf&& seconds_of) {
-  double seconds = p.step->seconds;
-  for (const layer_time& layer : p.layers) {
-    if (!layer.roofs) continue;
-    seconds += static_cast<double>(layer.count) * (seconds_of(layer) - layer.seconds);
-  }
-  return seconds;
-}
-
-}  // namespace detail
-
 /// The step with all convolutions at their roofs, with all layers there, and with memory (the last
 /// level) twice as fast, where each layer keeps its share of its peak. Empty for a step without a
 /// time or without peaks.

@@ -34,6 +34,8 @@ LAYERBENCH_INLINE double compute_step::seconds(model::step_part of) const {
 
 namespace detail {
 
+using work_and_part = std::pair<std::string, model::step_part>;
+
 /// Seconds of a call by its work and its part of the step. The position of inserted primitives is
 /// unknown, so their time is spread over the calls of their part in proportion to the calls' times.
 [[nodiscard]] inline std::map<work_and_part, double> call_times(const prediction& p) {

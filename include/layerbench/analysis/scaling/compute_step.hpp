@@ -43,12 +43,6 @@ struct compute_step {
   [[nodiscard]] double seconds(model::step_part of) const;
 };
 
-namespace detail {
-
-using work_and_part = std::pair<std::string, model::step_part>;
-
-}  // namespace detail
-
 /// Puts the times of a complete prediction into the order of its model's training step. `how` is
 /// the optimizer and `layer_overhead` the framework's seconds per layer. Throws error if the
 /// prediction is of other work than the graph.

@@ -21,17 +21,33 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-LAYERBENCH_INLINE time_span backward_part::send(double ready, double seconds) {
-  // All delays of computing so far end before the channel becomes free.
-  const double begin = std::max(free_, ready + slowed_);
-  done_ = std::max(done_, ready);
-  const double computed = std::min(work_ - done_, seconds * slower_.sending / slower_.computing);
-  const double overlap = computed * slower_.computing;
-  done_ += computed;
-  slowed_ += overlap - computed;
-  free_ = begin + overlap + std::max(0.0, seconds - overlap / slower_.sending);
-  return {begin, free_};
-}
+/// Simulates the backward part and the buckets sent meanwhile. Times are from its start.
+class backward_part {
+ public:
+  backward_part(double work, const slowdowns& slower) : work_(work), slower_(slower) {}
+
+  /// Sends a bucket that is ready after `ready` seconds of work and takes `seconds` alone.
+  time_span send(double ready, double seconds) {
+    // All delays of computing so far end before the channel becomes free.
+    const double begin = std::max(free_, ready + slowed_);
+    done_ = std::max(done_, ready);
+    const double computed = std::min(work_ - done_, seconds * slower_.sending / slower_.computing);
+    const double overlap = computed * slower_.computing;
+    done_ += computed;
+    slowed_ += overlap - computed;
+    free_ = begin + overlap + std::max(0.0, seconds - overlap / slower_.sending);
+    return {begin, free_};
+  }
+  /// Seconds by which contention has delayed computing.
+  [[nodiscard]] double slowed() const { return slowed_; }
+
+ private:
+  double work_;
+  slowdowns slower_;
+  double free_ = 0;  ///< when the channel becomes free
+  double done_ = 0;  ///< seconds of work done when the channel last became free
+  double slowed_ = 0;
+};
 
 }  // namespace detail
 

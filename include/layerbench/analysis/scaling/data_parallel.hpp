@@ -46,28 +46,6 @@ struct parallel_step {
   double backward_end = 0;  ///< from the start of the step
 };
 
-namespace detail {
-
-/// Simulates the backward part and the buckets sent meanwhile. Times are from its start.
-class backward_part {
- public:
-  backward_part(double work, const slowdowns& slower) : work_(work), slower_(slower) {}
-
-  /// Sends a bucket that is ready after `ready` seconds of work and takes `seconds` alone.
-  time_span send(double ready, double seconds);
-  /// Seconds by which contention has delayed computing.
-  [[nodiscard]] double slowed() const { return slowed_; }
-
- private:
-  double work_;
-  slowdowns slower_;
-  double free_ = 0;  ///< when the channel becomes free
-  double done_ = 0;  ///< seconds of work done when the channel last became free
-  double slowed_ = 0;
-};
-
-}  // namespace detail
-
 /// One step on several devices. All computing takes `factor` times as long as in `step`, and the
 /// all-reduce of a bucket takes `seconds_of(bytes)`. Without buckets it is the step of one device.
 [[nodiscard]] parallel_step parallel_step_of(const compute_step& step,
