@@ -7,7 +7,6 @@
 #include <layerbench/result/manifest_json-inl.hpp>
 #include <layerbench/result/measurement-inl.hpp>
 #include <layerbench/result/name-inl.hpp>
-#include <layerbench/result/non_finite_json-inl.hpp>
 #include <layerbench/result/plan_candidates-inl.hpp>
 #include <layerbench/result/read_results-inl.hpp>
 #include <layerbench/result/short_names-inl.hpp>

@@ -19,7 +19,6 @@
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/schema.hpp>
 #include <layerbench/model/shape_file.hpp>
-#include <layerbench/model/step.hpp>
 #include <layerbench/model/totals.hpp>
 #include <layerbench/op/builtin.hpp>
 

@@ -2,25 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/collective.hpp>
-#include <layerbench/backend/number_types.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/op/allreduce.hpp>
-#include <layerbench/op/collective.hpp>
 #include <layerbench/op/memory_order.hpp>
-#include <layerbench/op/op.hpp>
-#include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 
 namespace layerbench {

@@ -9,8 +9,8 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/number_types.hpp>
+#include <layerbench/backend/plan.hpp>
 #include <layerbench/op/collective.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/shape/dtype.hpp>

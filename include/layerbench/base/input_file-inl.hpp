@@ -6,10 +6,7 @@
 #include <cerrno>
 #include <chrono>
 #include <cstddef>
-#include <cstdint>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <thread>

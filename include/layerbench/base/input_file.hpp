@@ -2,17 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
-
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /// Files that users name to be read.
 namespace layerbench {

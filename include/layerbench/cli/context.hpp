@@ -12,7 +12,6 @@
 #include <vector>
 
 #include <sys/utsname.h>
-#include <unistd.h>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <csignal>
-#include <cstdio>
 #include <functional>
 #include <vector>
 

@@ -5,20 +5,16 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
-#include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/cli/wanted_places.hpp>
-#include <layerbench/session/options.hpp>
 #include <layerbench/topology/places.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
 #include <layerbench/topology/topology.hpp>
-#include <vector>
 
 namespace layerbench::run {
 

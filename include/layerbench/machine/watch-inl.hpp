@@ -4,19 +4,12 @@
 
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <time.h>
 #include <unistd.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/system.hpp>
-#include <layerbench/machine/check.hpp>
-#include <layerbench/machine/check_result.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/timing/clock.hpp>
 

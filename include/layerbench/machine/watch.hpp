@@ -2,13 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstdlib>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
-
-#include <unistd.h>
 
 #include <layerbench/base/system.hpp>
 #include <layerbench/machine/check.hpp>

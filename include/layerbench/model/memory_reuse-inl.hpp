@@ -11,8 +11,6 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/memory_reuse.hpp>
-#include <layerbench/model/reuse.hpp>
-#include <layerbench/model/step.hpp>
 
 namespace layerbench::model {
 

@@ -3,10 +3,7 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
-#include <vector>
 
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>

@@ -3,17 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/model/optimizer.hpp>
 #include <layerbench/model/parameters.hpp>
-#include <layerbench/model/step.hpp>
-#include <layerbench/op/op.hpp>
-#include <layerbench/op/update.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::model {

@@ -4,21 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/reuse.hpp>
-#include <layerbench/model/step.hpp>
-#include <layerbench/op/op.hpp>
 #include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::model {
 

@@ -3,24 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/model/graph.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/op/op.hpp>
-#include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/dtype.hpp>
-#include <layerbench/shape/record.hpp>
 
 namespace layerbench::model {
 

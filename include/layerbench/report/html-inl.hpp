@@ -4,14 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/shape/json.hpp>
 

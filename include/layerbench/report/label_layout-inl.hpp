@@ -4,12 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <numbers>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
 #include <vector>
 
 #include <layerbench/analysis/base/breakdown.hpp>
@@ -27,7 +26,6 @@
 #include <layerbench/report/roofline_chart.hpp>
 #include <layerbench/report/style.hpp>
 #include <layerbench/report/svg.hpp>
-#include <layerbench/report/tables.hpp>
 #include <layerbench/report/time_series_chart.hpp>
 #include <layerbench/result/measurement.hpp>
 

@@ -3,20 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/report/html.hpp>
-#include <layerbench/report/label_layout.hpp>
 #include <layerbench/report/svg.hpp>
 
 namespace layerbench::report::svg {

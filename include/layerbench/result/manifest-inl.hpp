@@ -3,19 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/model/reuse.hpp>
-#include <layerbench/model/step.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/result/manifest.hpp>
-#include <layerbench/result/name.hpp>
-#include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::result {
 

@@ -4,29 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <map>
-#include <memory>
 #include <optional>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
-#include <layerbench/backend/oracle.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/op/op.hpp>
-#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/result/plan_candidates.hpp>
-#include <layerbench/result/read_results.hpp>
 #include <layerbench/session/autotuner.hpp>
 #include <layerbench/session/plan_search.hpp>
 #include <layerbench/shape/dtype.hpp>

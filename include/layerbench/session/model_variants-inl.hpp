@@ -4,24 +4,15 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
-#include <map>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/registry.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/input_file.hpp>
-#include <layerbench/model/fusion.hpp>
-#include <layerbench/model/graph.hpp>
 #include <layerbench/model/sweep.hpp>
 #include <layerbench/session/model_variants.hpp>
-#include <layerbench/session/options.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::run {

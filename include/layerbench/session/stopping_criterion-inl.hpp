@@ -3,21 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
-#include <layerbench/session/configuration_state.hpp>
 #include <layerbench/session/stopping_criterion.hpp>
 
 namespace layerbench::run {

@@ -3,21 +3,15 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/backend/host_backend.hpp>
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/registry.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/cache_state/state.hpp>
@@ -31,15 +25,8 @@
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/session/autotuner.hpp>
-#include <layerbench/session/backends.hpp>
-#include <layerbench/session/benchmark_row.hpp>
-#include <layerbench/session/chain.hpp>
-#include <layerbench/session/collectives.hpp>
 #include <layerbench/session/model_variants.hpp>
-#include <layerbench/session/options.hpp>
 #include <layerbench/session/planned_step.hpp>
-#include <layerbench/session/program.hpp>
 #include <layerbench/session/suite.hpp>
 #include <layerbench/session/suite_devices.hpp>
 

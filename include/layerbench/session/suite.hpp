@@ -2,42 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <functional>
 #include <map>
 #include <memory>
-#include <optional>
-#include <set>
 #include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/registry.hpp>
-#include <layerbench/base/number_format.hpp>
-#include <layerbench/cache_state/state.hpp>
-#include <layerbench/model/collectives.hpp>
-#include <layerbench/model/find.hpp>
-#include <layerbench/model/fusion.hpp>
-#include <layerbench/model/peak.hpp>
-#include <layerbench/model/reuse.hpp>
-#include <layerbench/model/shape_file.hpp>
-#include <layerbench/model/step.hpp>
-#include <layerbench/model/training.hpp>
-#include <layerbench/result/measurement.hpp>
 #include <layerbench/session/autotuner.hpp>
 #include <layerbench/session/backends.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/collectives.hpp>
-#include <layerbench/session/model_variants.hpp>
 #include <layerbench/session/options.hpp>
-#include <layerbench/session/planned_step.hpp>
 #include <layerbench/session/program.hpp>
-#include <layerbench/session/suite_devices.hpp>
 
 namespace layerbench::run {
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
@@ -14,19 +13,12 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
-#include <layerbench/backend/formula.hpp>
 #include <layerbench/backend/forward_results.hpp>
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/oracle.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/error.hpp>
-#include <layerbench/op/op.hpp>
 #include <layerbench/op/test_data.hpp>
 #include <layerbench/session/verify.hpp>
 #include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/dtype.hpp>
 #include <layerbench/topology/this_machine.hpp>
 
 namespace layerbench::run {

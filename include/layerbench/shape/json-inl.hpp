@@ -4,19 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <filesystem>
 #include <fstream>
 #include <ios>
 #include <set>
-#include <span>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>

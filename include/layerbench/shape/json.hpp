@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>

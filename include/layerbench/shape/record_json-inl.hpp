@@ -4,19 +4,12 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <stdexcept>
-#include <string>
-#include <string_view>
 #include <variant>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/json.hpp>
-#include <layerbench/shape/record.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::json {

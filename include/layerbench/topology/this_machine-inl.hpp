@@ -14,10 +14,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/system.hpp>
-#include <layerbench/topology/hwloc.hpp>
 #include <layerbench/topology/this_machine.hpp>
-#include <layerbench/topology/thread_binding.hpp>
-#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::machine {
 

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unistd.h>
-
 #include <layerbench/topology/hwloc.hpp>
 #include <layerbench/topology/thread_binding.hpp>
 #include <layerbench/topology/topology.hpp>

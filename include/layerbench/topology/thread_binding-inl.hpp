@@ -3,18 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
-#include <string_view>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/topology/thread_binding.hpp>
-#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::machine {
 

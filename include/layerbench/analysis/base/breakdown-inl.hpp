@@ -3,20 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <functional>
 #include <ranges>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <layerbench/analysis/base/breakdown.hpp>
-#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {
 

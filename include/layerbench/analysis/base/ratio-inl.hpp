@@ -4,15 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <set>
-#include <span>
-#include <utility>
 
-#include <layerbench/analysis/base/interval.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/base/compiled.hpp>

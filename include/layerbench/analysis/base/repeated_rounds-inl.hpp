@@ -3,21 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <map>
-#include <set>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/configurations.hpp>
 #include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/context_difference.hpp>
-#include <layerbench/result/measurement.hpp>
 
 namespace layerbench::analysis {
 

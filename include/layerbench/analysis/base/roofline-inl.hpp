@@ -2,17 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <string>
-#include <vector>
-
 #include <layerbench/analysis/base/roofline.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/peak.hpp>
-#include <layerbench/result/manifest.hpp>
 
 namespace layerbench::analysis {
 

@@ -4,12 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <functional>
 #include <numeric>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,14 +15,11 @@
 #include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
-#include <layerbench/analysis/compare/nodes.hpp>
 #include <layerbench/analysis/compare/nodes_text.hpp>
-#include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/compare/usual_nodes.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/record.hpp>

@@ -4,14 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <optional>
 #include <set>
-#include <span>
-#include <vector>
 
-#include <layerbench/analysis/base/interval.hpp>
-#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/pairs.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>

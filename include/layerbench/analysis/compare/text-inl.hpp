@@ -3,33 +3,23 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <functional>
 #include <map>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/base/text.hpp>
-#include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/analysis/compare/text.hpp>
-#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/short_names.hpp>
-#include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {
 

@@ -3,19 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <iomanip>
-#include <optional>
-#include <span>
 #include <sstream>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/context_difference.hpp>

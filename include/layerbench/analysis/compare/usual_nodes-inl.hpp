@@ -4,16 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <ranges>
-#include <span>
 #include <utility>
-#include <vector>
 
-#include <layerbench/analysis/base/interval.hpp>
-#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/usual_nodes.hpp>
-#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
 

@@ -3,14 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include <layerbench/analysis/base/breakdown.hpp>
-#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
 #include <layerbench/base/compiled.hpp>
 

@@ -5,30 +5,21 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <map>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/analysis/base/interval.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
-#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
-#include <layerbench/analysis/scaling/link.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/result/context_difference.hpp>
-#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::analysis {

@@ -3,28 +3,18 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/scaling/compute_step.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/model/buckets.hpp>
-#include <layerbench/model/graph.hpp>
-#include <layerbench/model/optimizer.hpp>
-#include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/result/manifest.hpp>
-#include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::analysis {
 

@@ -3,18 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <layerbench/analysis/scaling/compute_step.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
-#include <layerbench/analysis/scaling/network.hpp>
 #include <layerbench/base/compiled.hpp>
 
 namespace layerbench::analysis {

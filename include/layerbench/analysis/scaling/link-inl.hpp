@@ -5,9 +5,6 @@
 #include <bit>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
 
 #include <layerbench/analysis/scaling/link.hpp>
 #include <layerbench/base/compiled.hpp>

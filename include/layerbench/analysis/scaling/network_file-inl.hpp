@@ -2,21 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <memory>
-#include <string>
 #include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
 #include <layerbench/analysis/scaling/link.hpp>
-#include <layerbench/analysis/scaling/network.hpp>
 #include <layerbench/analysis/scaling/network_file.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/find.hpp>

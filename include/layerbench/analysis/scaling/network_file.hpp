@@ -2,15 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <filesystem>
-#include <memory>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <layerbench/analysis/scaling/network.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// Network files (docs/formats.md): finding and reading them.
 namespace layerbench::analysis {

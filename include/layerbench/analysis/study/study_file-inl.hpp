@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,7 +14,6 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/name.hpp>
 #include <layerbench/model/find.hpp>
-#include <layerbench/model/step.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>

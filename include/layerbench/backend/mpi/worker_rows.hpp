@@ -10,6 +10,7 @@
 
 #include <layerbench/backend/collective.hpp>
 #include <layerbench/backend/mpi/rank_group.hpp>
+#include <layerbench/backend/plan.hpp>
 
 namespace layerbench::mpi {
 

@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
+#include <layerbench/backend/kernels/gpu/runtime.hpp>
+#include <layerbench/backend/plan.hpp>
 #include <layerbench/op/test_data.hpp>
 
 namespace layerbench::gpu {

@@ -21,7 +21,6 @@
 #include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/strided_operands.hpp>
 #include <layerbench/op/memory_order.hpp>
-#include <layerbench/op/reorder.hpp>
 #include <layerbench/op/test_data.hpp>
 
 namespace layerbench::gpu {
