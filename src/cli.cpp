@@ -4,4 +4,3 @@
 #include <layerbench/cli/measure-inl.hpp>
 #include <layerbench/cli/reporter-inl.hpp>
 #include <layerbench/cli/run_program-inl.hpp>
-#include <layerbench/cli/wanted_places-inl.hpp>

@@ -4,8 +4,6 @@
 #include <layerbench/analysis/compare/dimension-inl.hpp>
 #include <layerbench/analysis/compare/json-inl.hpp>
 #include <layerbench/analysis/compare/nodes-inl.hpp>
-#include <layerbench/analysis/compare/nodes_text-inl.hpp>
-#include <layerbench/analysis/compare/pairs-inl.hpp>
 #include <layerbench/analysis/compare/text-inl.hpp>
 #include <layerbench/analysis/compare/time_series-inl.hpp>
 #include <layerbench/analysis/compare/usual_nodes-inl.hpp>

@@ -5,7 +5,6 @@
 #include <layerbench/model/fusion-inl.hpp>
 #include <layerbench/model/graph-inl.hpp>
 #include <layerbench/model/memory_reuse-inl.hpp>
-#include <layerbench/model/parameters-inl.hpp>
 #include <layerbench/model/peak-inl.hpp>
 #include <layerbench/model/quantization-inl.hpp>
 #include <layerbench/model/reuse-inl.hpp>

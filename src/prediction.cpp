@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/analysis/base/breakdown-inl.hpp>
 #include <layerbench/analysis/base/configurations-inl.hpp>
 #include <layerbench/analysis/base/engine_overhead-inl.hpp>
 #include <layerbench/analysis/base/interval-inl.hpp>
@@ -8,9 +7,7 @@
 #include <layerbench/analysis/base/predictor-inl.hpp>
 #include <layerbench/analysis/base/ratio-inl.hpp>
 #include <layerbench/analysis/base/repeated_rounds-inl.hpp>
-#include <layerbench/analysis/base/roofline-inl.hpp>
 #include <layerbench/analysis/base/timings-inl.hpp>
 #include <layerbench/analysis/predict/json-inl.hpp>
 #include <layerbench/analysis/predict/text-inl.hpp>
-#include <layerbench/analysis/roofline/bounds-inl.hpp>
 #include <layerbench/analysis/roofline/text-inl.hpp>

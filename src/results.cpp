@@ -3,7 +3,6 @@
 #include <layerbench/op/builtin-inl.hpp>
 #include <layerbench/result/context_difference-inl.hpp>
 #include <layerbench/result/field_dimensions-inl.hpp>
-#include <layerbench/result/manifest-inl.hpp>
 #include <layerbench/result/manifest_json-inl.hpp>
 #include <layerbench/result/measurement-inl.hpp>
 #include <layerbench/result/name-inl.hpp>
