@@ -27,15 +27,9 @@ namespace {
 /// first; by name.
 enum class case_order : std::uint8_t { file, error, time, name };
 
-}  // namespace
-}  // namespace layerbench::tool
-
-template <>
-inline constexpr std::array<std::string_view, 4>
-    layerbench::enum_names<layerbench::tool::case_order>{"file", "error", "time", "name"};
-
-namespace layerbench::tool {
-namespace {
+constexpr std::array<std::string_view, 4> list_names(case_order /*tag*/) {
+  return {"file", "error", "time", "name"};
+}
 
 struct validate_options {
   std::vector<std::string> files;

@@ -15,13 +15,9 @@ namespace layerbench::model {
 /// Whether each activation has separate memory, or is written over one that no later call reads.
 enum class memory_mode { fresh, reused };
 
-}  // namespace layerbench::model
-
-template <>
-inline constexpr std::array<std::string_view, 2>
-    layerbench::enum_names<layerbench::model::memory_mode>{"fresh", "reused"};
-
-namespace layerbench::model {
+[[nodiscard]] constexpr std::array<std::string_view, 2> list_names(memory_mode /*tag*/) {
+  return {"fresh", "reused"};
+}
 
 /// The inference step with activations in shared memory: a tensor takes the place of one that no
 /// later call reads. `bytes` gives the sizes of tensors.

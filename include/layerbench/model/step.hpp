@@ -24,13 +24,9 @@ namespace layerbench::model {
 /// The part of a step that a call belongs to. Inference has only `forward`.
 enum class step_part { forward, backward, update };
 
-}  // namespace layerbench::model
-
-template <>
-inline constexpr std::array<std::string_view, 3>
-    layerbench::enum_names<layerbench::model::step_part>{"forward", "backward", "update"};
-
-namespace layerbench::model {
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(step_part /*tag*/) {
+  return {"forward", "backward", "update"};
+}
 
 /// One call of an op. It has one tensor of the step per operand, in the op's order; an op in place
 /// has one tensor twice.

@@ -19,13 +19,9 @@ namespace layerbench::machine {
 /// nodes with memory, page by page. local: near the first thread.
 enum class numa_policy : std::uint8_t { first_touch, interleave, local };
 
-}  // namespace layerbench::machine
-
-template <>
-inline constexpr std::array<std::string_view, 3>
-    layerbench::enum_names<layerbench::machine::numa_policy>{"first-touch", "interleave", "local"};
-
-namespace layerbench::machine {
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(numa_policy /*tag*/) {
+  return {"first-touch", "interleave", "local"};
+}
 
 /// The nodes that these processors belong to; of several nodes of the same processors the first.
 [[nodiscard]] inline std::vector<const memory_node*> distinct_nodes(

@@ -52,14 +52,9 @@ template <class Property>
 /// name and op; as the step runs them.
 enum class layer_order : std::uint8_t { share, time, gflops, name, op, step };
 
-}  // namespace layerbench::analysis
-
-template <>
-inline constexpr std::array<std::string_view, 6>
-    layerbench::enum_names<layerbench::analysis::layer_order>{"share", "time", "gflops",
-                                                              "name",  "op",   "step"};
-
-namespace layerbench::analysis {
+[[nodiscard]] constexpr std::array<std::string_view, 6> list_names(layer_order /*tag*/) {
+  return {"share", "time", "gflops", "name", "op", "step"};
+}
 
 [[nodiscard]] inline share_list shares_by_op(const prediction& p) {
   return shares_by(p, &layer_time::op);

@@ -58,14 +58,9 @@ struct layers_shown {
   comparison_order order = comparison_order::change;
 };
 
-}  // namespace layerbench::analysis
-
-template <>
-inline constexpr std::array<std::string_view, 4>
-    layerbench::enum_names<layerbench::analysis::comparison_order>{"change", "ratio", "time",
-                                                                   "name"};
-
-namespace layerbench::analysis {
+[[nodiscard]] constexpr std::array<std::string_view, 4> list_names(comparison_order /*tag*/) {
+  return {"change", "ratio", "time", "name"};
+}
 
 /// All layers that became faster or slower, largest changes first. Unclear and then unchanged
 /// layers follow, up to ten rows. `how` may ask for others, and for another order. `names` are

@@ -63,16 +63,12 @@ enum class scaling { weak, strong };
 /// The source of a contention.
 enum class contention_source { assumed, given, measured };
 
-}  // namespace layerbench::analysis
-
-template <>
-inline constexpr std::array<std::string_view, 2>
-    layerbench::enum_names<layerbench::analysis::scaling>{"weak", "strong"};
-template <>
-inline constexpr std::array<std::string_view, 3>
-    layerbench::enum_names<layerbench::analysis::contention_source>{"assumed", "given", "measured"};
-
-namespace layerbench::analysis {
+[[nodiscard]] constexpr std::array<std::string_view, 2> list_names(scaling /*tag*/) {
+  return {"weak", "strong"};
+}
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(contention_source /*tag*/) {
+  return {"assumed", "given", "measured"};
+}
 
 /// Slowdowns with their 95 % interval; with few rounds it spans their extremes.
 struct slowdown_interval {

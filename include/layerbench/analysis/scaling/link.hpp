@@ -18,13 +18,9 @@ namespace layerbench::analysis {
 /// The all-reduce algorithm between devices that all reach one another at the same speed.
 enum class topology { ring, tree };
 
-}  // namespace layerbench::analysis
-
-template <>
-inline constexpr std::array<std::string_view, 2>
-    layerbench::enum_names<layerbench::analysis::topology>{"ring", "tree"};
-
-namespace layerbench::analysis {
+[[nodiscard]] constexpr std::array<std::string_view, 2> list_names(topology /*tag*/) {
+  return {"ring", "tree"};
+}
 
 /// The alpha-beta model of a network: a message of b bytes takes alpha + b / beta.
 struct link {
