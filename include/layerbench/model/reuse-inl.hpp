@@ -152,10 +152,6 @@ LAYERBENCH_INLINE std::vector<previous_use> step_memory::uses_before(std::size_t
   return uses;
 }
 
-LAYERBENCH_INLINE bool step_memory::touches(std::size_t call, std::size_t tensor) const {
-  return touched_[call].contains(tensor);
-}
-
 LAYERBENCH_INLINE std::int64_t step_memory::touched_between(std::size_t first,
                                                             std::size_t end) const {
   std::map<std::size_t, std::int64_t> seen;

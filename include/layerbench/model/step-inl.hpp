@@ -25,10 +25,6 @@ LAYERBENCH_INLINE std::string work_of(const op::any& op, op::pass pass) {
   return std::string(op.name()) + '/' + std::string(name(pass)) + '/' + op.key();
 }
 
-LAYERBENCH_INLINE std::vector<op::operand> step::operands_of(const call& of) const {
-  return of.op.operands(of.pass, type);
-}
-
 LAYERBENCH_INLINE std::optional<std::size_t> step::written_as(const call& by,
                                                               std::size_t tensor) const {
   const std::vector<op::operand> operands = operands_of(by);

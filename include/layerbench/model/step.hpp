@@ -74,7 +74,9 @@ struct step {
   dtype type = dtype::f32;
   bool reuses_memory = false;  ///< activations are written over others
 
-  [[nodiscard]] std::vector<op::operand> operands_of(const call& of) const;
+  [[nodiscard]] std::vector<op::operand> operands_of(const call& of) const {
+    return of.op.operands(of.pass, type);
+  }
   /// The operand as which a call writes the tensor; nothing if the call does not write it.
   [[nodiscard]] std::optional<std::size_t> written_as(const call& by, std::size_t tensor) const;
   /// Whether a call writes the tensor.

@@ -140,10 +140,6 @@ LAYERBENCH_INLINE markup to_html(const markup_table& t, const std::string& capti
                  {{"class", has_many ? "many" : "few"}});
 }
 
-LAYERBENCH_INLINE markup to_html(const table& t, const std::string& caption) {
-  return to_html(to_markup(t), caption);
-}
-
 LAYERBENCH_INLINE markup to_html(const std::vector<std::string>& texts) {
   markup items;
   for (const std::string& text : texts) items += element("li", escaped(text));

@@ -25,10 +25,6 @@ LAYERBENCH_INLINE box label_box(std::string_view text, const point& at) {
           label_size::ascent + label_size::descent};
 }
 
-LAYERBENCH_INLINE bool overlap(const box& a, const box& b) {
-  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
-}
-
 LAYERBENCH_INLINE point nearest(const box& of, const point& to) {
   return {std::clamp(to.x, of.x, of.x + of.width), std::clamp(to.y, of.y, of.y + of.height)};
 }

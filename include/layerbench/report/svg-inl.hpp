@@ -58,10 +58,6 @@ LAYERBENCH_INLINE markup label(double x, double y, std::string_view text, const 
                  {{"class", style}, {"x", length(x)}, {"y", length(y)}, {"text-anchor", anchor}});
 }
 
-LAYERBENCH_INLINE markup label(const point& start, std::string_view text) {
-  return label(start.x, start.y, text);
-}
-
 LAYERBENCH_INLINE markup line(const segment& of, const std::string& style) {
   return path(fmt::format("M{:.1f} {:.1f}L{:.1f} {:.1f}", of.from.x, of.from.y, of.to.x, of.to.y),
               style);

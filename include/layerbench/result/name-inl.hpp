@@ -66,14 +66,6 @@ LAYERBENCH_INLINE std::string configuration_name::parameter(std::string_view of,
   return otherwise;
 }
 
-LAYERBENCH_INLINE std::int64_t configuration_name::ranks() const {
-  return detail::count_of(parameter("ranks", "1")).value_or(1);
-}
-
-LAYERBENCH_INLINE std::optional<std::int64_t> configuration_name::count(std::string_view of) const {
-  return detail::count_of(parameter(of, ""), 0);
-}
-
 LAYERBENCH_INLINE std::string configuration_name::model_text() const {
   std::string text = model;
   for (const auto& [name, value] : parameters) {
@@ -87,10 +79,6 @@ LAYERBENCH_INLINE std::string configuration_name::model_text() const {
 LAYERBENCH_INLINE std::string configuration_name::text() const {
   return fmt::format("{}/{}/{}/{}/batch:{}{}", phase(), backend, dtype, model, batch,
                      detail::parameter_text(parameters, "phase"));
-}
-
-LAYERBENCH_INLINE row_name row_name::chain(configuration_name configuration) {
-  return {std::move(configuration), "chain", "", "", ""};
 }
 
 LAYERBENCH_INLINE std::string row_name::text() const {

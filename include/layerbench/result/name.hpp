@@ -52,10 +52,14 @@ struct configuration_name {
   [[nodiscard]] std::string phase() const { return parameter("phase", "inference"); }
 
   /// Processes or devices that take part. Each has one batch.
-  [[nodiscard]] std::int64_t ranks() const;
+  [[nodiscard]] std::int64_t ranks() const {
+    return detail::count_of(parameter("ranks", "1")).value_or(1);
+  }
 
   /// The value of a parameter that is a count; nothing where the name does not have it.
-  [[nodiscard]] std::optional<std::int64_t> count(std::string_view of) const;
+  [[nodiscard]] std::optional<std::int64_t> count(std::string_view of) const {
+    return detail::count_of(parameter(of, ""), 0);
+  }
 
   /// The model, and what it has no column for in tables: "resnet50, fusion openvino".
   [[nodiscard]] std::string model_text() const;
@@ -82,7 +86,9 @@ struct row_name {
   std::string cache;
 
   /// The row of the whole step of a case.
-  [[nodiscard]] static row_name chain(configuration_name configuration);
+  [[nodiscard]] static row_name chain(configuration_name configuration) {
+    return {std::move(configuration), "chain", "", "", ""};
+  }
   [[nodiscard]] bool is_chain() const { return op == "chain" && layer.empty(); }
 
   /// `<op>/<pass>/<backend>/<dtype>/<model>/<layer>/batch:<n>/cache:<state>[/<parameter>:<value>]`;

@@ -45,11 +45,6 @@ LAYERBENCH_INLINE void autotuner::restore(const std::string& file, const descrip
     throw bad_input(file, "/benchmarks", "no row that names a plan");
 }
 
-LAYERBENCH_INLINE bool autotuner::forbids(const result::measurement& row,
-                                          const std::string& usual_threads) const {
-  return is_forbidden(work_name(row, usual_threads), row.label.algorithm);
-}
-
 LAYERBENCH_INLINE std::string autotuner::choose(const std::string& backend, int threads,
                                                 device_context& context, const op::any& op,
                                                 const plan_request& request) {

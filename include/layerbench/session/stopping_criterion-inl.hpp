@@ -13,11 +13,6 @@
 
 namespace layerbench::run {
 
-LAYERBENCH_INLINE double stopping_criterion::budget_left(
-    const configuration_state& configuration, std::span<const configuration_group> groups) const {
-  return share_of_budget(configuration, groups) - configuration.prepared - configuration.spent;
-}
-
 LAYERBENCH_INLINE double stopping_criterion::first_pass_seconds(double first_call) const {
   constexpr double warm_up = 0.002;
   return warm_up + 2 * limits_.min_time + 3 * first_call;
@@ -61,11 +56,6 @@ LAYERBENCH_INLINE bool stopping_criterion::over_budget(
   return configuration.spent >= std::min(share, 1.0) * time_limit(configuration, groups);
 }
 
-LAYERBENCH_INLINE bool stopping_criterion::lacks_chain(
-    const configuration_state& configuration) const {
-  return configuration.end_to_end != nullptr && configuration.chain_rounds < limits_.min_rounds;
-}
-
 LAYERBENCH_INLINE void stopping_criterion::mark_done(configuration_state& configuration) const {
   for (row_state& row : configuration.rows) {
     row.done = row.done || (has_rounds(row) && !lacks_chain(configuration));
@@ -102,10 +92,6 @@ LAYERBENCH_INLINE double stopping_criterion::relative_width(std::vector<double> 
   const auto interval = stats::median_interval(values);
   if (!interval) return std::numeric_limits<double>::infinity();
   return (interval->high - interval->low) / 2 / stats::quantile(values, 0.5);
-}
-
-LAYERBENCH_INLINE bool stopping_criterion::has_rounds(const row_state& row) const {
-  return static_cast<std::int64_t>(row.rounds.size()) >= limits_.min_rounds;
 }
 
 LAYERBENCH_INLINE double stopping_criterion::end_sum(configuration_state& configuration,

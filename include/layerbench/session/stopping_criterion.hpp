@@ -43,7 +43,9 @@ class stopping_criterion {
 
   /// Seconds that `configuration`, which is among `groups`, has left of its share of the budget.
   [[nodiscard]] double budget_left(const configuration_state& configuration,
-                                   std::span<const configuration_group> groups) const;
+                                   std::span<const configuration_group> groups) const {
+    return share_of_budget(configuration, groups) - configuration.prepared - configuration.spent;
+  }
 
   /// Seconds of a row's first pass, by its first call: of a warm-up, and of twice the least time or
   /// of two samples.
@@ -70,7 +72,9 @@ class stopping_criterion {
                                  std::span<const configuration_group> groups) const;
 
   /// Whether the configuration's chain is to be run, and lacks rounds.
-  [[nodiscard]] bool lacks_chain(const configuration_state& configuration) const;
+  [[nodiscard]] bool lacks_chain(const configuration_state& configuration) const {
+    return configuration.end_to_end != nullptr && configuration.chain_rounds < limits_.min_rounds;
+  }
 
   /// Marks rows that earlier runs finished. They get further rounds while the chain lacks rounds,
   /// since both are compared round by round.
@@ -88,7 +92,9 @@ class stopping_criterion {
   /// values than an interval needs.
   [[nodiscard]] static double relative_width(std::vector<double> values);
 
-  [[nodiscard]] bool has_rounds(const row_state& row) const;
+  [[nodiscard]] bool has_rounds(const row_state& row) const {
+    return static_cast<std::int64_t>(row.rounds.size()) >= limits_.min_rounds;
+  }
   /// Decides whether the sum of all rows is known; returns its relative width.
   double end_sum(configuration_state& configuration, bool time_is_up) const;
 

@@ -115,10 +115,6 @@ LAYERBENCH_INLINE value parse_text(const std::string& text, const std::string& f
   }
 }
 
-LAYERBENCH_INLINE value parse_file(const std::filesystem::path& path) {
-  return parse_text(read_text(path), path.string());
-}
-
 LAYERBENCH_INLINE cursor cursor::operator[](std::string_view key) const {
   return {at_->at(std::string(key)), file_, pointer_ + '/' + detail::token(key)};
 }

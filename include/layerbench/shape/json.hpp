@@ -35,7 +35,9 @@ inline constexpr std::size_t most_file_bytes = std::size_t{64} << 20;
 [[nodiscard]] value parse_text(const std::string& text, const std::string& file);
 
 /// JSON of the file `path`.
-[[nodiscard]] value parse_file(const std::filesystem::path& path);
+[[nodiscard]] inline value parse_file(const std::filesystem::path& path) {
+  return parse_text(read_text(path), path.string());
+}
 
 /// A value in a JSON file and its place, for errors about it.
 class cursor {

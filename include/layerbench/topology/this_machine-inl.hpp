@@ -58,10 +58,6 @@ LAYERBENCH_INLINE processor_list processors_of_control_groups() {
   return allowed;
 }
 
-LAYERBENCH_INLINE thread_binding binding_of_this_thread() {
-  return {{processors_of_this_thread()}};
-}
-
 LAYERBENCH_INLINE const hwloc_machine& this_hwloc_machine() {
   static const hwloc_machine one;
   return one;

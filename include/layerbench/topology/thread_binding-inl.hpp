@@ -135,10 +135,6 @@ LAYERBENCH_INLINE std::vector<const memory_node*> nodes_of(const topology& of,
   return found;
 }
 
-LAYERBENCH_INLINE processor_list united(const std::vector<processor_list>& threads) {
-  return thread_binding{threads}.processors();
-}
-
 LAYERBENCH_INLINE int threads_sharing_cores(const topology& of,
                                             const std::vector<processor_list>& threads) {
   std::set<const core*> used;

@@ -50,7 +50,9 @@ struct used_caches {
                                                        const processor_list& processors);
 
 /// The processors that some of the threads may use.
-[[nodiscard]] processor_list united(const std::vector<processor_list>& threads);
+[[nodiscard]] inline processor_list united(const std::vector<processor_list>& threads) {
+  return thread_binding{threads}.processors();
+}
 
 /// How many of these threads share a core with an earlier one, although bound.
 [[nodiscard]] int threads_sharing_cores(const topology& of,

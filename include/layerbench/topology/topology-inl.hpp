@@ -52,10 +52,6 @@ LAYERBENCH_INLINE std::vector<const cache*> last_level_caches(const topology& of
   return found;
 }
 
-LAYERBENCH_INLINE std::vector<const cache*> last_level_caches(const topology& of) {
-  return last_level_caches(of, of.processors());
-}
-
 LAYERBENCH_INLINE std::vector<const memory_node*> innermost_nodes(const topology& of) {
   const auto holds = [](const memory_node& one, const memory_node& other) {
     return !other.processors.empty() && other.processors.size() < one.processors.size() &&

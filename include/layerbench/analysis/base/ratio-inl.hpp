@@ -97,10 +97,6 @@ LAYERBENCH_INLINE time_ratio of_few_rounds(time_ratio ratio, std::span<const ter
   return ratio;
 }
 
-LAYERBENCH_INLINE std::size_t whole_rounds(double rounds) {
-  return static_cast<std::size_t>(rounds + 1e-6);
-}
-
 }  // namespace detail
 
 LAYERBENCH_INLINE time_ratio ratio_of(std::span<const term> old, std::span<const term> now) {

@@ -36,10 +36,6 @@ LAYERBENCH_INLINE bool history_point::has_confidence_interval() const {
   return predicted.step->kind == interval_method::bootstrap;
 }
 
-LAYERBENCH_INLINE double change(const history_point& before, const history_point& now) {
-  return now.predicted.step->seconds / before.predicted.step->seconds - 1;
-}
-
 LAYERBENCH_INLINE bool changed(const history_point& before, const history_point& now) {
   const step_time& a = *before.predicted.step;
   const step_time& b = *now.predicted.step;

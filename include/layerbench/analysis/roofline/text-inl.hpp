@@ -28,10 +28,6 @@ LAYERBENCH_INLINE std::string percent_of_peak(const layer_time& layer) {
   return share ? format::percent(*share) : "";
 }
 
-LAYERBENCH_INLINE std::string bound_of(const layer_time& layer) {
-  return layer.roofs ? layer.roofs->bound() : "";
-}
-
 LAYERBENCH_INLINE std::string giga(double per_second) {
   return per_second > 0 ? format::four_digits(per_second * 1e-9) : "";
 }

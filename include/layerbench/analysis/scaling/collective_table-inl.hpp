@@ -94,10 +94,6 @@ LAYERBENCH_INLINE bool collective_table::found::in_place() const {
   return detail::field_of(row->label.key, "in_place") == 1;
 }
 
-LAYERBENCH_INLINE std::string collective_table::found::kind() const {
-  return row->name.configuration.backend + ' ' + row->name.configuration.dtype;
-}
-
 LAYERBENCH_INLINE std::vector<collective_table::found> collective_table::rows_in(
     std::span<const result::results> files) {
   std::vector<found> rows;

@@ -58,7 +58,9 @@ class collective_table {
     const result::measurement* row;
 
     [[nodiscard]] bool in_place() const;
-    [[nodiscard]] std::string kind() const;
+    [[nodiscard]] std::string kind() const {
+      return row->name.configuration.backend + ' ' + row->name.configuration.dtype;
+    }
   };
 
   /// The all-reduces over several ranks. Throws bad_input if they are of several devices, backends

@@ -18,10 +18,6 @@
 
 namespace layerbench::analysis {
 
-LAYERBENCH_INLINE double compute_step::seconds(model::step_part of) const {
-  return parts.at(static_cast<std::size_t>(of));
-}
-
 namespace detail {
 
 using work_and_part = std::pair<std::string, model::step_part>;

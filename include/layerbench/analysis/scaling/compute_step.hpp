@@ -39,7 +39,9 @@ struct compute_step {
   double overhead = 0;  ///< framework's seconds per step, after everything else
   step_time whole;      ///< the step on a single device, as predicted
 
-  [[nodiscard]] double seconds(model::step_part of) const;
+  [[nodiscard]] double seconds(model::step_part of) const {
+    return parts.at(static_cast<std::size_t>(of));
+  }
 };
 
 /// Puts the times of a complete prediction into the order of its model's training step. `how` is

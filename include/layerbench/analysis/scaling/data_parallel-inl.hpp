@@ -109,10 +109,6 @@ LAYERBENCH_INLINE slowdown_interval at_least_one(slowdown_interval of) {
   return of;
 }
 
-LAYERBENCH_INLINE double scaled_step::images_per_second() const {
-  return static_cast<double>(devices * batch) / step.seconds;
-}
-
 LAYERBENCH_INLINE scaled_step scale(const compute_step& computed, std::int64_t batch,
                                     std::int64_t devices, const network& interconnect,
                                     const used_contention& contention, double alone) {

@@ -100,7 +100,9 @@ struct scaled_step {
   bool extrapolated = false;  ///< the network was not measured with that many devices or bytes
   double efficiency = 1;      ///< images/s relative to that of independent devices
 
-  [[nodiscard]] double images_per_second() const;
+  [[nodiscard]] double images_per_second() const {
+    return static_cast<double>(devices * batch) / step.seconds;
+  }
   /// Whether the interval of the time is known.
   [[nodiscard]] bool is_interval() const { return seconds_low < seconds_high; }
 };
