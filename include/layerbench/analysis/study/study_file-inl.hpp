@@ -83,12 +83,10 @@ namespace detail {
 
 [[nodiscard]] inline std::vector<model::step_part> read_parts(const json::cursor& at) {
   std::vector<model::step_part> parts;
-  for (const std::string& text : read_texts(at, 1)) {
-    const auto part = from_name<model::step_part>(text);
-    if (!part) {
-      at[parts.size()].fail(fmt::format("'{}' is not one of: forward backward update", text));
-    }
-    parts.push_back(*part);
+  const std::size_t count = read_texts(at, 1).size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t part = at[i].index_in(enum_names<model::step_part>);
+    parts.push_back(static_cast<model::step_part>(part));
   }
   return parts;
 }
