@@ -11,6 +11,7 @@
 #include <layerbench/base/terminal-inl.hpp>
 #include <layerbench/shape/json-inl.hpp>
 #include <layerbench/shape/record_json-inl.hpp>
+#include <layerbench/shape/record_key-inl.hpp>
 #include <layerbench/topology/hwloc-inl.hpp>
 #include <layerbench/topology/places-inl.hpp>
 #include <layerbench/topology/this_machine-inl.hpp>

@@ -34,8 +34,7 @@ void print_predictions(const result::results& results, const run::options& o, bo
       analysis::predict(std::span(&results, 1), {.models = {}, .shapes = o.shapes});
   std::string machine = results.device();
   std::set<std::string> backends;
-  for (const result::measurement& row : results.rows)
-    backends.insert(row.name.configuration.backend);
+  for (const result::measurement& row : results.rows) backends.insert(row.name.model_case.backend);
   for (const std::string& backend : backends) {
     if (const auto version = results.context_value(backend + "_version"))
       machine += ", " + backend + ' ' + *version;

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <layerbench/cache_state/buffer_layout-inl.hpp>
 #include <layerbench/cache_state/device_context-inl.hpp>
+#include <layerbench/cache_state/repeated_use-inl.hpp>
 #include <layerbench/cache_state/ring_buffers-inl.hpp>
 #include <layerbench/cache_state/setup_op-inl.hpp>
 #include <layerbench/session/autotuner-inl.hpp>

@@ -59,9 +59,9 @@ TEST(Bmf, HasNoBoundsWithoutAnInterval) {
 TEST(Bmf, NamesTheThreadsOnceOrNotAtAll) {
   std::vector<analysis::prediction> one{golden().at(0)};
   one[0].threads = 4;
-  one[0].configuration.parameters["threads"] = "4";
+  one[0].model_case.parameters["threads"] = "4";
   EXPECT_THAT(keys(to_bmf(one)), ElementsAre("inference/reference/f32/tiny/batch:2/threads:4"));
-  one[0].configuration.parameters.clear();
+  one[0].model_case.parameters.clear();
   one[0].threads = 0;
   EXPECT_THAT(keys(to_bmf(one)), ElementsAre("inference/reference/f32/tiny/batch:2"));
 }

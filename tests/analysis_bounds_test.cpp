@@ -109,9 +109,9 @@ TEST(PeaksIn, LeavesOutRowsThatFailed) {
 TEST(PeaksIn, AreSeparatedByTypeAndThreads) {
   results file = peak_file();
   result::measurement other = file.rows.front();
-  other.name.configuration.dtype = "bf16";
+  other.name.model_case.dtype = "bf16";
   file.rows.push_back(other);
-  other.name.configuration.parameters["threads"] = "1";
+  other.name.model_case.parameters["threads"] = "1";
   file.rows.push_back(other);
   const std::vector<peaks> all = peaks_in({&file});
   ASSERT_THAT(all, SizeIs(3));
@@ -125,7 +125,7 @@ TEST(PeaksIn, AreSeparatedByTypeAndThreads) {
 TEST(PeaksIn, HaveTheBandwidthsOfAnyType) {
   results file = peak_file();
   result::measurement other = file.rows.front();
-  other.name.configuration.dtype = "bf16";
+  other.name.model_case.dtype = "bf16";
   other.seconds /= 4;
   file.rows.push_back(other);
   const std::vector<peaks> all = peaks_in({&file});
@@ -179,12 +179,12 @@ TEST(Bounds, OfHotTimingsHaveAllOperandsInTheCache) {
 TEST(Bounds, NeedPeaksOfTheSameConditions) {
   const auto limits_with = [](auto change) {
     results other = peak_file();
-    for (result::measurement& row : other.rows) change(row.name.configuration);
+    for (result::measurement& row : other.rows) change(row.name.model_case);
     return only({measured(), other}).limits.has_value();
   };
-  EXPECT_FALSE(limits_with([](result::configuration_name& of) { of.dtype = "bf16"; }));
-  EXPECT_FALSE(limits_with([](result::configuration_name& of) { of.backend = "onednn"; }));
-  EXPECT_FALSE(limits_with([](result::configuration_name& of) { of.parameters["threads"] = "2"; }));
+  EXPECT_FALSE(limits_with([](result::case_name& of) { of.dtype = "bf16"; }));
+  EXPECT_FALSE(limits_with([](result::case_name& of) { of.backend = "onednn"; }));
+  EXPECT_FALSE(limits_with([](result::case_name& of) { of.parameters["threads"] = "2"; }));
 }
 
 TEST(Bounds, RefusePeaksOfAnotherDevice) {

@@ -57,7 +57,7 @@ TEST(Compare, ComparesRowsOfTheSameIdentity) {
 
 TEST(Compare, ComparesRowsMeasuredForOtherModels) {
   results other = file_of(1, 10);
-  for (measurement& row : other.rows) row.name.configuration.model = "other";
+  for (measurement& row : other.rows) row.name.model_case.model = "other";
   other.manifest.clear();
   const comparison all = compare_one(file_of(1, 10), other);
   EXPECT_THAT(all.layers, SizeIs(2));
@@ -68,8 +68,8 @@ TEST(Compare, ComparesRowsMeasuredForOtherModels) {
 
 /// The same file with the number of threads in its names.
 results on_threads(const std::string& count, results file) {
-  for (measurement& row : file.rows) row.name.configuration.parameters["threads"] = count;
-  for (auto& [configuration, step] : file.manifest) configuration.parameters["threads"] = count;
+  for (measurement& row : file.rows) row.name.model_case.parameters["threads"] = count;
+  for (auto& [model_case, step] : file.manifest) model_case.parameters["threads"] = count;
   return file;
 }
 
@@ -118,7 +118,7 @@ TEST(Compare, PredictsTheStepsOfBothSides) {
   const comparison all = compare_one(file_of(1, 10), file_of(1.5, 8));
   ASSERT_THAT(all.models, SizeIs(1));
   const compared_model& model = all.models[0];
-  EXPECT_EQ(model.configuration, net);
+  EXPECT_EQ(model.model_case, net);
   EXPECT_EQ(model.cache, "hot");
   EXPECT_EQ(model.old_threads, 3);
   EXPECT_DOUBLE_EQ(model.ratio.old_seconds, 12);

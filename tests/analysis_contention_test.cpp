@@ -22,7 +22,7 @@
 namespace layerbench::analysis {
 namespace analysis_contention_test {
 
-using result::configuration_name;
+using result::case_name;
 using result::measurement;
 using result::results;
 using ::testing::ElementsAre;
@@ -31,12 +31,11 @@ using testing::mentions;
 using testing::rounds;
 using ::testing::SizeIs;
 
-const configuration_name of_ranks{
-    "reference", "f32", "net", 4, {{"phase", "training"}, {"ranks", "2"}}};
+const case_name of_ranks{"reference", "f32", "net", 4, {{"phase", "training"}, {"ranks", "2"}}};
 
-configuration_name during(configuration_name configuration) {
-  configuration.parameters["during"] = "allreduce";
-  return configuration;
+case_name during(case_name model_case) {
+  model_case.parameters["during"] = "allreduce";
+  return model_case;
 }
 
 std::vector<double> seven(double seconds) {
@@ -83,7 +82,7 @@ TEST(Contention, IsTheSlowdownOfTheBackwardPart) {
   const std::vector<results> files{measured(2)};
   const std::vector<measured_contention> found = contentions(files);
   ASSERT_THAT(found, SizeIs(1));
-  EXPECT_EQ(found[0].configuration, of_ranks);
+  EXPECT_EQ(found[0].model_case, of_ranks);
   EXPECT_EQ(found[0].threads, 1);
   const auto& [usual, low, high] = found[0].factors;
   EXPECT_NEAR(usual.computing, (2 * 3 + 2 * 1) / (3 + 2 * 1.), 1e-9);
@@ -109,13 +108,13 @@ TEST(Contention, IsPartOfReports) {
 TEST(Contention, AddsNoPrediction) {
   const std::vector<prediction> all = predict(std::vector{measured(2)});
   ASSERT_THAT(all, SizeIs(1));
-  EXPECT_EQ(all[0].configuration, of_ranks);
+  EXPECT_EQ(all[0].model_case, of_ranks);
 }
 
 TEST(Contention, IsNotKnownWhileATimingIsMissing) {
   results file = measured(2);
   std::erase_if(file.rows, [](const measurement& row) {
-    return row.name.configuration.contended() && row.name.pass == "bwd_weights";
+    return row.name.model_case.contended() && row.name.pass == "bwd_weights";
   });
   EXPECT_THAT(contentions(std::vector{file}), IsEmpty());
   EXPECT_THAT(contentions(std::vector{measured(2)}, {.models = {}, .cache = "model"}), IsEmpty());
@@ -124,7 +123,7 @@ TEST(Contention, IsNotKnownWhileATimingIsMissing) {
 TEST(Contention, IncludesWaitingForAProcessor) {
   results file = measured(1);
   for (measurement& row : file.rows) {
-    if (row.name.configuration.contended()) row.counters["mean_s"] = 3 * row.seconds;
+    if (row.name.model_case.contended()) row.counters["mean_s"] = 3 * row.seconds;
   }
   EXPECT_NEAR(factors_of({file}).usual.computing, 3, 1e-9);
 }
@@ -132,7 +131,7 @@ TEST(Contention, IncludesWaitingForAProcessor) {
 /// The same file with all-reduces that take `alone` seconds alone and `beside` seconds overlapped.
 results with_reductions(results file, double alone, double beside) {
   for (measurement& row : file.rows) {
-    if (!row.name.configuration.contended()) continue;
+    if (!row.name.model_case.contended()) continue;
     row.counters["reduction_alone_s"] = alone;
     row.counters["reduction_s"] = beside;
   }
@@ -160,7 +159,7 @@ results at_speed(results file, double times, const std::string& name) {
 TEST(Contention, OfSeveralFilesIsTheGeometricMean) {
   results slow = at_speed(measured(2), 0.1, "slow.json");
   for (measurement& row : slow.rows) {
-    if (!row.name.configuration.contended()) row.counters["disturbed"] = 1;
+    if (!row.name.model_case.contended()) row.counters["disturbed"] = 1;
   }
   const std::vector<results> files{measured(2), slow};
   EXPECT_NEAR(factors_of(files).usual.computing, 1.6, 1e-9) << "rounds are compared within a file";
@@ -193,7 +192,7 @@ TEST(Contention, IsOfTheChosenModels) {
   EXPECT_THAT(contentions(files, {.models = {"net"}}), SizeIs(1));
   EXPECT_THROW(static_cast<void>(contentions(files, {.models = {"unheard-of"}})), nothing_matched);
   results both = measured(2);
-  configuration_name other = of_ranks;
+  case_name other = of_ranks;
   other.model = "other";
   const std::vector<result::planned> step = both.manifest[of_ranks];
   both.manifest[other] = step;
@@ -201,13 +200,13 @@ TEST(Contention, IsOfTheChosenModels) {
       << "rows serve all cases with the same ops";
   const auto of_other = contentions(std::vector{both}, {.models = {"other"}});
   ASSERT_THAT(of_other, SizeIs(1));
-  EXPECT_EQ(of_other[0].configuration.model, "other");
+  EXPECT_EQ(of_other[0].model_case.model, "other");
 }
 
 TEST(Contention, HoldsForOneRankUnderTheSameConditions) {
   const measured_contention of{of_ranks, 2, "x", {}, {}};
   const auto with = [](const char* parameter, const char* value) {
-    configuration_name one = of_ranks;
+    case_name one = of_ranks;
     one.parameters.erase("ranks");
     one.parameters[parameter] = value;
     return one;

@@ -29,7 +29,7 @@ std::vector<double> times(double factor) { return std::vector<double>(ones.size(
 
 /// A net of conv a, relu r, conv b (as a), relu s (as r), conv c and relu t.
 result::results measured(double first, double second) {
-  result::configuration_name fused = net;
+  result::case_name fused = net;
   fused.parameters["fusion"] = "mine";
   result::results file = testing::file_with(
       {rounds(net, "a", "k:1", times(2)), rounds(net, "r", "relu", ones),
@@ -88,8 +88,8 @@ TEST(FusionGain, CountsOnlyFusedCallsOfAPrimitive) {
 
 TEST(FusionGain, HasNoTableOfAPlanThatJoinsNoLayers) {
   result::results file = measured(2.25, 5);
-  for (auto& [configuration, step] : file.manifest) {
-    if (!configuration.fused()) continue;
+  for (auto& [model_case, step] : file.manifest) {
+    if (!model_case.fused()) continue;
     step[0].layers = {"a", "b"};
     step[1].layers = {"c"};
   }

@@ -21,7 +21,7 @@ constexpr std::int64_t batch = 16;
 prediction two_ranks(double seconds) {
   const model::graph graph = shipped("lenet5", batch);
   prediction result = spread_throughput(graph, dtype::f32, 100);
-  result.configuration.parameters["ranks"] = "2";
+  result.model_case.parameters["ranks"] = "2";
   step_time& step = result.step.value();
   step.layers = step.seconds;
   for (const model::bucket& bucket : model::buckets_of(graph, dtype::f32)) {
@@ -55,8 +55,8 @@ TEST(Overlap, HidesBucketsReadyBeforeTheLastGradient) {
   const prediction result = beside(plain);
   EXPECT_NEAR(plain.step->seconds, computing + 0.002, 1e-12);
   EXPECT_NEAR(result.step->seconds, computing + 0.001, 1e-12) << "the last bucket is not hidden";
-  EXPECT_EQ(result.configuration.parameter("during", ""), "allreduce");
-  EXPECT_EQ(result.configuration.batch, batch);
+  EXPECT_EQ(result.model_case.parameter("during", ""), "allreduce");
+  EXPECT_EQ(result.model_case.batch, batch);
 }
 
 TEST(Overlap, IsSlowedByContention) {

@@ -106,7 +106,7 @@ TEST(PredictionText, HasARecordOfEachLayer) {
   for (const prediction& p : all) expected += std::min<std::size_t>(2, p.layers.size());
   ASSERT_THAT(layers.rows, SizeIs(expected));
   EXPECT_EQ(layers.rows[0].size(), layers.columns.size());
-  EXPECT_EQ(layers.rows[0][0], all[0].configuration.text());
+  EXPECT_EQ(layers.rows[0][0], all[0].model_case.text());
   EXPECT_EQ(layers.rows[0][2], "conv1");
   EXPECT_EQ(layers.rows[1][2], "fc");
 }
@@ -116,7 +116,7 @@ TEST(PredictionText, HasTheSharesOfOpsAndOfTheParts) {
   const std::size_t layers = p.layers.size();
   const std::string by_op = "conv 73.3 %, gemm 16.7 %, activation 10.0 %";
   EXPECT_THAT(remarks(p), AllOf(HasSubstr(by_op), Not(HasSubstr("forward"))));
-  p.configuration.parameters["phase"] = "training";
+  p.model_case.parameters["phase"] = "training";
   p.layers[layers - 1].part = model::step_part::update;
   p.layers[0].pass = "bwd_data";
   EXPECT_THAT(remarks(p), AllOf(HasSubstr(by_op), mentions("forward 83.3 %", "update 16.7 %")));

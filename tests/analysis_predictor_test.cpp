@@ -13,7 +13,7 @@
 namespace layerbench::analysis {
 namespace analysis_predictor_test {
 
-using result::configuration_name;
+using result::case_name;
 using result::measurement;
 using result::results;
 using ::testing::ElementsAre;
@@ -134,7 +134,7 @@ TEST(Predict, UsesRowsOfOneCacheState) {
 }
 
 TEST(Predict, UsesRowsOfOtherModels) {
-  configuration_name other = net;
+  case_name other = net;
   other.model = "other";
   other.batch = 9;  // the sizes are in the key
   const prediction p =
@@ -143,9 +143,9 @@ TEST(Predict, UsesRowsOfOtherModels) {
 }
 
 TEST(Predict, PrefersRowsOfTheCaseItself) {
-  configuration_name other = net;
+  case_name other = net;
   other.model = "other";
-  configuration_name third = net;
+  case_name third = net;
   third.model = "third";
   results file = file_with({rounds(other, "x", "k:1", {9, 9}), rounds(net, "a", "k:1", {1, 3}),
                             rounds(other, "y", "k:2", {4, 5}), rounds(third, "z", "k:2", {8, 7})});
@@ -156,9 +156,9 @@ TEST(Predict, PrefersRowsOfTheCaseItself) {
 }
 
 TEST(Predict, UsesNoRowsOfOtherThreadsOrTypes) {
-  configuration_name threads = net;
+  case_name threads = net;
   threads.parameters["threads"] = "2";
-  configuration_name half = net;
+  case_name half = net;
   half.dtype = "f16";
   const prediction p =
       only({file_with({rounds(net, "a", "k:1", {1}), rounds(threads, "b", "k:2", {5}),

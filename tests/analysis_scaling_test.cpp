@@ -80,16 +80,16 @@ TEST(WeakScaling, KeepsEveryCasesOwnBatch) {
 
 TEST(WeakScaling, NeedsTheStepOfOneDevice) {
   divided cases({16, 4});
-  cases.single.back().configuration.parameters["ranks"] = "2";
+  cases.single.back().model_case.parameters["ranks"] = "2";
   EXPECT_THAT(cases.on_each({2}), SizeIs(1)) << "the step of two ranks is left out";
-  cases.single.front().configuration.parameters["ranks"] = "4";
+  cases.single.front().model_case.parameters["ranks"] = "4";
   EXPECT_THAT([&] { static_cast<void>(cases.on_each({2})); },
               incomplete(mentions("training/given/f32/lenet5/batch:4/ranks:2", "bench_model")));
 }
 
 /// Contention measured with two ranks at that batch.
 measured_contention contention_at(const divided& cases, std::int64_t batch, double factor) {
-  result::configuration_name of_ranks = cases.single.front().configuration;
+  result::case_name of_ranks = cases.single.front().model_case;
   of_ranks.batch = batch;
   of_ranks.parameters["ranks"] = "2";
   const auto both = [](double its) { return slowdowns{its, 1.25}; };
@@ -154,7 +154,7 @@ TEST(Contention, ThatIsAmbiguousIsRefused) {
 
 TEST(WeakScaling, NeedsTheShapeFileOfAModel) {
   divided cases({16});
-  cases.single.front().configuration.model = "unknown";
+  cases.single.front().model_case.model = "unknown";
   EXPECT_THROW(static_cast<void>(cases.on_each({2})), nothing_matched);
 }
 

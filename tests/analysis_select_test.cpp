@@ -14,7 +14,7 @@
 namespace layerbench::analysis {
 namespace analysis_select_test {
 
-using result::configuration_name;
+using result::case_name;
 using result::measurement;
 using result::results;
 using ::testing::ElementsAre;
@@ -43,7 +43,7 @@ TEST(Select, UsesTheLongestManifest) {
 TEST(Select, TakesTheThreadsOfTheCaseFirst) {
   results file = file_with({});
   file.manifest.clear();
-  configuration_name two = net;
+  case_name two = net;
   two.parameters["threads"] = "2";
   file.manifest[two] = {{"a", "conv", "fwd", "k:1", 1}};
   EXPECT_EQ(only({file}).threads, 2);
@@ -51,13 +51,13 @@ TEST(Select, TakesTheThreadsOfTheCaseFirst) {
 
 TEST(Select, KeepsTheOrderOfTheManifestOrOfTheChoice) {
   results file = file_with({rounds(net, "a", "k:1", {1})});
-  configuration_name other = net;
+  case_name other = net;
   other.model = "an_earlier_letter";
   file.manifest[other] = {{"a", "conv", "fwd", "k:1", 1}};
   const auto names = [&](const options& chosen) {
     std::vector<std::string> models;
     for (const prediction& item : predict(std::vector{file}, chosen)) {
-      models.push_back(item.configuration.model);
+      models.push_back(item.model_case.model);
     }
     return models;
   };
@@ -68,10 +68,10 @@ TEST(Select, KeepsTheOrderOfTheManifestOrOfTheChoice) {
 
 TEST(Select, IsOfTheChosenModelsOnly) {
   results file = file_with({rounds(net, "a", "k:1", {1})});
-  configuration_name other = net;
+  case_name other = net;
   other.model = "other";
   file.manifest[other] = {{"a", "conv", "fwd", "k:1", 1}};
-  EXPECT_EQ(only({file}, {.models = {"other"}}).configuration.model, "other");
+  EXPECT_EQ(only({file}, {.models = {"other"}}).model_case.model, "other");
   EXPECT_THAT(predict(std::vector{file}), SizeIs(2));
 }
 
@@ -89,7 +89,7 @@ TEST(Select, TakesTheStepOfAnUnplannedModelFromItsShapeFile) {
   for (measurement& row : file.rows) row.name.op = "activation";
   const prediction p = only({file}, {.models = {path}});
   EXPECT_TRUE(p.derived);
-  EXPECT_EQ(p.configuration.text(), "inference/reference/f32/new_net/batch:4");
+  EXPECT_EQ(p.model_case.text(), "inference/reference/f32/new_net/batch:4");
   EXPECT_DOUBLE_EQ(p.step->seconds, 2 * 2);
   EXPECT_EQ(p.layers.at(0).count, 2);
 }
@@ -99,7 +99,7 @@ TEST(Select, UsesTheManifestForAShapeFileOfTheSameWork) {
   const std::string path = scratch.write("any.json", new_net).string();
   results file = file_with({rounds(net, "a", "kind:relu,dims:4x8", {1})});
   for (measurement& row : file.rows) row.name.op = "activation";
-  configuration_name known = net;
+  case_name known = net;
   known.model = "new_net";
   const result::planned relu{"r1", "activation", "fwd", "kind:relu,dims:4x8", 2};
   file.manifest[known] = {relu, {"r1_src", "reorder", "fwd", "r:1", 1, true}};

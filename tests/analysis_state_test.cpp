@@ -13,7 +13,7 @@
 namespace layerbench::analysis {
 namespace analysis_state_test {
 
-using result::configuration_name;
+using result::case_name;
 using result::results;
 using ::testing::ElementsAre;
 using testing::file_with;
@@ -78,7 +78,7 @@ TEST(State, HasNoNaiveSumWhileAHotTimingIsMissing) {
 }
 
 TEST(State, OfATimingMustBeThatOfTheLayer) {
-  configuration_name other = net;
+  case_name other = net;
   other.model = "other";
   const auto elsewhere = [&](const std::string& state) {
     return in_state(rounds(other, "z", "k:2", {30, 30, 30}), state);
@@ -88,7 +88,7 @@ TEST(State, OfATimingMustBeThatOfTheLayer) {
 }
 
 TEST(State, OfOtherModelsRowsIsUsedOnlyForAllLayers) {
-  configuration_name other = net;
+  case_name other = net;
   other.model = "other";
   const auto z = in_state(rounds(other, "z", "k:2", {30, 30, 30}), "src:2");
   EXPECT_EQ(only({stated_file({hot_a, hot_b, z})}).cache, "hot");
@@ -122,7 +122,7 @@ TEST(State, IsNotInAShapeFile) {
   const testing::temporary_directory scratch;
   const std::string path = scratch.write("new.json", R"({"name": "new_net", "layers": [
       {"name": "r1", "op": "activation", "shape": {"kind": "relu", "dims": [1, 8]}}]})");
-  configuration_name one = net;
+  case_name one = net;
   one.batch = 1;
   results file = file_with({rounds(one, "r", "kind:relu,dims:1x8", {1, 1}),
                             in_state(rounds(one, "r", "kind:relu,dims:1x8", {2, 2}), "")});

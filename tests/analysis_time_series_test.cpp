@@ -52,7 +52,7 @@ TEST(History, IsInTheOrderOfTheDates) {
   const std::vector files{run_at(friday, 2), run_at(monday, 1), run_at(tuesday, 1.001)};
   const std::vector<time_series> all = history(files);
   ASSERT_THAT(all, SizeIs(1));
-  EXPECT_EQ(all[0].configuration, testing::net);
+  EXPECT_EQ(all[0].model_case, testing::net);
   EXPECT_EQ(all[0].threads, 3);
   EXPECT_EQ(all[0].device, "x");
   ASSERT_THAT(all[0].points, SizeIs(3));

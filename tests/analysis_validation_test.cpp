@@ -14,7 +14,7 @@
 namespace layerbench::analysis {
 namespace analysis_validation_test {
 
-using result::configuration_name;
+using result::case_name;
 using result::measurement;
 using result::results;
 using ::testing::ElementsAre;
@@ -26,12 +26,11 @@ using testing::rounds;
 using ::testing::SizeIs;
 
 /// The rounds of the whole step of `owner`.
-std::vector<measurement> chain(const configuration_name& configuration,
-                               const std::vector<double>& seconds) {
+std::vector<measurement> chain(const case_name& model_case, const std::vector<double>& seconds) {
   std::vector<measurement> rows;
   for (const double second : seconds) {
     measurement row;
-    row.name = result::row_name::chain(configuration);
+    row.name = result::row_name::chain(model_case);
     row.round = static_cast<std::int64_t>(rows.size());
     row.seconds = second;
     rows.push_back(row);
@@ -101,7 +100,7 @@ TEST(Validate, HasEachCaseOfEachDevice) {
 
 TEST(Validate, IgnoresCasesWithoutAChain) {
   results file = file_of({12});
-  configuration_name other = net;
+  case_name other = net;
   other.model = "other";
   file.manifest[other] = {{"z", "conv", "fwd", "k:3", 1}};
   EXPECT_THAT(validate(std::vector{file}).left_out, IsEmpty());
@@ -137,11 +136,11 @@ TEST(Validate, IgnoresTheOverheadOfAFramework) {
 
 TEST(Validate, NeedsTheContentionOfAnOverlappedStep) {
   results file = file_of({12, 12, 12});
-  for (auto& row : file.chains) row.name.configuration = during_allreduces(row.name.configuration);
+  for (auto& row : file.chains) row.name.model_case = during_allreduces(row.name.model_case);
   const validation all = validate(std::vector{file});
   EXPECT_THAT(all.cases, IsEmpty());
   ASSERT_THAT(all.left_out, SizeIs(1));
-  EXPECT_TRUE(all.left_out[0].configuration.contended());
+  EXPECT_TRUE(all.left_out[0].model_case.contended());
   EXPECT_THAT(all.left_out[0].reason, mentions("contention"));
 }
 
@@ -284,7 +283,7 @@ validated beside_an_engine(const std::vector<double>& a, const std::vector<doubl
   results steps;
   steps.file = "steps.json";
   steps.context = calls.context;
-  configuration_name engine = net;
+  case_name engine = net;
   engine.backend = "openvino";
   steps.chains = chain(engine, seconds);
   const auto all = validate_engines(std::vector{calls}, std::vector{steps});

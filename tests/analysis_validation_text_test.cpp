@@ -38,7 +38,7 @@ validation without_hot() {
   std::vector files{testing::chain_results()};
   std::erase_if(files.at(0).rows, [](const auto& row) { return row.name.cache == "hot"; });
   std::erase_if(files.at(0).chains,
-                [](const auto& row) { return row.name.configuration.model != "tiny"; });
+                [](const auto& row) { return row.name.model_case.model != "tiny"; });
   return validate(files);
 }
 

@@ -210,10 +210,10 @@ class random_shapes : public ::testing::Test {
           d.between(0, static_cast<std::int64_t>(passes.size()) - 1))];
       const plan_request request{.pass = is_integer(type) ? passes.front() : drawn,
                                  .type = type,
-                                 .order = d.pick({layout::nhwc, layout::nchw, layout::any}),
+                                 .layout = d.pick({layout::nhwc, layout::nchw, layout::any}),
                                  .how = how};
       SCOPED_TRACE(fmt::format("{} {} {} {} {} {} {}", backend.name, Op::name, name(request.pass),
-                               name(type), name(request.order), key(o), name(how)));
+                               name(type), name(request.layout), key(o), name(how)));
       const auto seed = static_cast<std::uint64_t>(sum.drawn);
       const int ran = agrees(backend, device, o, request, seed, sum) ? 1 : 0;
       sum.ran += ran;
@@ -327,7 +327,7 @@ TEST(reordering_convolution, has_the_algorithms_of_training) {
   const run::backend_entry* const backend = testing::built_backends().find("onednn");
   if (backend == nullptr) GTEST_SKIP() << "this build has no oneDNN";
   const auto device = backend->make_device(1);
-  const std::string algorithm = device->plan(conv, {.order = layout::nchw})->algorithm();
+  const std::string algorithm = device->plan(conv, {.layout = layout::nchw})->algorithm();
   EXPECT_EQ(algorithm.find("brdgmm"), std::string::npos) << algorithm;
 }
 
@@ -337,7 +337,7 @@ TEST(reordering_convolution, is_made_again_by_its_algorithm_and_has_no_integers)
   const run::backend_entry* const backend = testing::built_backends().find("onednn");
   if (backend == nullptr) GTEST_SKIP() << "this build has no oneDNN";
   const auto device = backend->make_device(1);
-  plan_request request{.order = layout::nchw};
+  plan_request request{.layout = layout::nchw};
   request.algorithm = device->plan(conv, request)->algorithm();
   EXPECT_EQ(device->plan(conv, request)->algorithm(), request.algorithm);
   EXPECT_THROW(static_cast<void>(device->plan(conv, {.type = dtype::s8})), unsupported);

@@ -45,7 +45,7 @@ template <class Op>
 void expect_right(device_for<Op>& device, const Op& o, const plan_request& request,
                   bool every_output = true) {
   SCOPED_TRACE(fmt::format("{} {} {} {}", name(request.pass), name(request.type),
-                           name(request.order), key(o)));
+                           name(request.layout), key(o)));
   ASSERT_NO_THROW(run::verify(device, *device.plan(op::any(o), request),
                               reference::exact_value_of(o, request.pass), 1, every_output));
 }
@@ -136,8 +136,8 @@ TEST(Kernels, OfProductsAgreeWithTheReference) {
   expect_right_in<op::multiply>({fwd, bwd}, as_it_is);
   device_for<op::multiply> device(1);
   const op::multiply scalar{.dims = {2, 3, 100, 90}, .dims1 = {1, 1, 1, 1}};
-  for (const layout order : {layout::nhwc, layout::nchw}) {
-    expect_right(device, scalar, {bwd, dtype::f32, order});
+  for (const layout image_layout : {layout::nhwc, layout::nchw}) {
+    expect_right(device, scalar, {bwd, dtype::f32, image_layout});
   }
 }
 
@@ -154,9 +154,9 @@ TEST(Kernels, OfPaddingMoveSixteenBytesAtOnce) {
   const op::pad channels{{32, 64, 3, 3}, {{0, 16, 0, 0}}, {{0, 48, 0, 0}}};
   const op::pad border{{2, 64, 5, 5}, {{0, 0, 1, 1}}, {{0, 0, 2, 2}}};
   for (const auto& [type, lanes] : {std::pair{dtype::f32, 4U}, std::pair{dtype::bf16, 8U}}) {
-    for (const layout order : {layout::nhwc, layout::nchw}) {
-      EXPECT_EQ(threads_for(channels, {fwd, type, order}), 32 * 128 * 9 / lanes);
-      EXPECT_EQ(threads_for(channels, {bwd, type, order}), 32 * 64 * 9 / lanes);
+    for (const layout image_layout : {layout::nhwc, layout::nchw}) {
+      EXPECT_EQ(threads_for(channels, {fwd, type, image_layout}), 32 * 128 * 9 / lanes);
+      EXPECT_EQ(threads_for(channels, {bwd, type, image_layout}), 32 * 64 * 9 / lanes);
     }
     EXPECT_EQ(threads_for(border, {fwd, type, layout::nhwc}), 2 * 64 * 8 * 8 / lanes);
     EXPECT_EQ(threads_for(border, {fwd, type, layout::nchw}), 2 * 64 * 8 * 8U) << "elements";
@@ -607,7 +607,7 @@ TEST(Convolutions, InEightBitsAgreeWithTheReference) {
     ASSERT_NO_THROW(run::verify(device, **fast, reference::exact_value_of(o, fwd), 1, true));
     const plan_request again{.pass = fwd,
                              .type = dtype::f8_e4m3,
-                             .order = request.order,
+                             .layout = request.layout,
                              .algorithm = (*fast)->algorithm()};
     EXPECT_EQ(device.plan(op::any(o), again)->algorithm(), again.algorithm);
   }

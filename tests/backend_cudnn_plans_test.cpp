@@ -100,11 +100,11 @@ TEST_P(EveryConvolution, HasPlansWithinTheLimitsThatCanBeReplayed) {
   const plan_limits limits{GetParam(), gigabyte};
   const auto all = convolutions();
   EXPECT_EQ(all.size(), 37U);  // 23 + 9 + 5
-  for (const layout order : {layout::nhwc, layout::nchw}) {
+  for (const layout image_layout : {layout::nhwc, layout::nchw}) {
     for (const auto& [key, conv] : all) {
       for (const op::pass pass : op::conv{}.passes()) {
-        const plan_request request{pass, limits.type, order};
-        SCOPED_TRACE(key + " " + std::string(name(pass)) + " " + std::string(name(order)));
+        const plan_request request{pass, limits.type, image_layout};
+        SCOPED_TRACE(key + " " + std::string(name(pass)) + " " + std::string(name(image_layout)));
         const cudnn::conv_graph graph(conv, request);
         const auto plans = cudnn::proposed_plans(graph.self(), h200(), limits);
         ASSERT_FALSE(plans.empty());

@@ -46,7 +46,7 @@ class GpuChain : public testing::on_gpu {
   outcome steps(timing_mode how, const std::string& phase) {
     device().set_timing(how);
     const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 1);
-    const plan_request request{.order = layout::nchw};
+    const plan_request request{.layout = layout::nchw};
     const planned_step planned(model::step_of(lenet, phase, dtype::f32, {}, {}), request, memory_);
     const std::unique_ptr<chain> whole = planned.make_chain(3);
     const int before = host_launches;
@@ -82,12 +82,12 @@ TEST_F(GpuChain, AsAGraphComputesTheSameInTheSameOrder) {
   }
 }
 
-TEST_F(GpuChain, IsVisitedAsAWholeAndWithClocksInTheStream) {
+TEST_F(GpuChain, IsMeasuredAsAWholeAndWithClocksInTheStream) {
   take(1e-6, 0);
   device().set_timing(timing_mode::graph);
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 1);
   const planned_step planned(model::step_of(lenet, "inference", dtype::f32, {}, {}),
-                             {.order = layout::nchw}, memory_);
+                             {.layout = layout::nchw}, memory_);
   const std::unique_ptr<chain> whole = planned.make_chain(3);
   const pass_limits limits{.min_time = stopping_criterion({}).chain_pass_time()};
   layer_clocks clocks;
@@ -122,8 +122,8 @@ std::vector<std::string> names_of(const std::string& timing, const std::string& 
   const suite all = make_suite(o, what, known);
   std::vector<std::string> names;
   for (const auto& item : all.rows) names.push_back(item->name().text());
-  for (const chain_spec& chain : all.chains) names.push_back(chain.configuration.text());
-  for (const auto& [configuration, step] : all.manifest) names.push_back(configuration.text());
+  for (const chain_spec& chain : all.chains) names.push_back(chain.model_case.text());
+  for (const auto& [model_case, step] : all.manifest) names.push_back(model_case.text());
   return names;
 }
 

@@ -217,8 +217,8 @@ TEST_F(GpuTiming, RecordingsAreFreed) {
   EXPECT_EQ(host_graphs, before);
 }
 
-/// A row, and what visits it.
-class GpuVisit : public GpuTiming {
+/// A row, and what measures it.
+class GpuMeasurementPass : public GpuTiming {
  protected:
   std::unique_ptr<benchmark_row> row_in(cache_state cache) const {
     row_spec what{
@@ -242,7 +242,7 @@ class GpuVisit : public GpuTiming {
   }
 };
 
-TEST_F(GpuVisit, TimesTheSameCallsInEachMode) {
+TEST_F(GpuMeasurementPass, TimesTheSameCallsInEachMode) {
   take(3e-6, 7e-6, 5e-6);
   for (const cache_state cache : {cache_state::hot, cache_state::model, cache_state::cold}) {
     for (const timing_mode how : {timing_mode::stream, timing_mode::graph}) {
@@ -258,7 +258,7 @@ TEST_F(GpuVisit, TimesTheSameCallsInEachMode) {
   }
 }
 
-TEST_F(GpuVisit, IsAtASteadyClockOnlyWhereThatIsAskedFor) {
+TEST_F(GpuMeasurementPass, IsAtASteadyClockOnlyWhereThatIsAskedFor) {
   take(3e-6, 7e-6, 5e-6);
   for (const timing_mode how : {timing_mode::stream, timing_mode::graph}) {
     device().set_timing(how);
@@ -277,7 +277,7 @@ TEST_F(GpuVisit, IsAtASteadyClockOnlyWhereThatIsAskedFor) {
   }
 }
 
-TEST_F(GpuVisit, SingleCallsAreWaitedForByTheWallClock) {
+TEST_F(GpuMeasurementPass, SingleCallsAreWaitedForByTheWallClock) {
   take(1, 1);  // by the GPU's clock, which does not count
   for (const cache_state cache : {cache_state::hot, cache_state::model}) {
     const result::measurement row = visited(timing_mode::single, cache);

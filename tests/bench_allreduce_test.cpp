@@ -42,9 +42,9 @@ TEST(AllReduce, HasRowsOfModelsAndOfAllSizes) {
     const auto parsed = result::parse_row(name);
     ASSERT_TRUE(parsed) << name;
     EXPECT_EQ(parsed->op, "allreduce");
-    EXPECT_EQ(parsed->configuration.backend, own_backend);
+    EXPECT_EQ(parsed->model_case.backend, own_backend);
     EXPECT_EQ(parsed->cache, "hot");
-    EXPECT_TRUE(rows.insert(parsed->configuration.model + "/" + parsed->layer).second) << name;
+    EXPECT_TRUE(rows.insert(parsed->model_case.model + "/" + parsed->layer).second) << name;
   }
   EXPECT_THAT(rows, IsSupersetOf({"resnet50/gradients", "resnet50/bucket5", "resnet50/conv1",
                                   "vgg16/bucket1", "alexnet/bucket4", "sweep/bytes_4",
@@ -66,7 +66,7 @@ TEST(Collectives, HaveRowsOfTheirKinds) {
     const auto parsed = result::parse_row(name);
     ASSERT_TRUE(parsed) << name;
     EXPECT_EQ(parsed->op, "collective");
-    EXPECT_TRUE(rows.insert(parsed->configuration.model + "/" + parsed->layer).second) << name;
+    EXPECT_TRUE(rows.insert(parsed->model_case.model + "/" + parsed->layer).second) << name;
   }
   EXPECT_THAT(rows, IsSupersetOf({"lenet5/all_gather_gradients", "lenet5/broadcast_bucket2",
                                   "sweep/all_gather_bytes_16", "sweep/broadcast_bytes_4"}));

@@ -41,7 +41,7 @@ class crowded_processor {
   std::list<testing::child> busy_;
 };
 
-/// One round of LeNet-5 and its prediction; visits are longer than any time slice.
+/// One round of LeNet-5 and its prediction; measurement passes are longer than any time slice.
 testing::outcome measured_in_a_crowd(const std::string& program, const texts& arguments) {
   texts all{"--benchmark_min_time=0.05", "--benchmark_repetitions=1"};
   all.insert(all.end(), arguments.begin(), arguments.end());

@@ -39,7 +39,7 @@ TEST_F(fused_results, have_rows_chains_and_gains_beside_the_plain_model) {
     std::set<std::string> layers;
     for (const result::measurement& row : measured.rows) {
       EXPECT_EQ(row.error, "") << row.name.text();
-      if (row.name.configuration.fused()) layers.insert(row.name.layer);
+      if (row.name.model_case.fused()) layers.insert(row.name.layer);
     }
     EXPECT_THAT(layers,
                 UnorderedElementsAre("conv1+relu1", "conv2+relu2+add1", "pool1", "fc1", "prob"));
@@ -51,7 +51,7 @@ TEST_F(fused_results, have_rows_chains_and_gains_beside_the_plain_model) {
         analysis::predict(std::vector{measured}, {});
     const std::vector<analysis::fusion_gain> gains = analysis::fusion_gains(predictions);
     ASSERT_THAT(gains, SizeIs(1));
-    EXPECT_EQ(gains.front().fused->configuration.parameter("fusion", ""), "mine");
+    EXPECT_EQ(gains.front().fused->model_case.parameter("fusion", ""), "mine");
     EXPECT_THAT(gains.front().calls, SizeIs(2));
     EXPECT_EQ(predictions.front().coverage, 1);
     EXPECT_EQ(predictions.back().coverage, 1);
@@ -106,7 +106,7 @@ TEST_F(fused_results, may_reuse_the_memory_of_activations) {
   EXPECT_LT(footprint(reused), footprint(fresh));
   for (const result::measurement& row : reused.rows) {
     EXPECT_EQ(row.error, "") << row.name.text();
-    EXPECT_EQ(row.name.configuration.parameter("memory", ""), "reused");
+    EXPECT_EQ(row.name.model_case.parameter("memory", ""), "reused");
   }
   EXPECT_THAT(reused.chains, SizeIs(::testing::Ge(2)));
   EXPECT_EQ(analysis::predict(std::vector{reused}, {}).back().coverage, 1);

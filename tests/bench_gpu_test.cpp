@@ -337,7 +337,7 @@ TEST_F(Gpu, SaysHowNearRowsComeToItsPeaks) {
     const auto share = [&](const char* of, double peak) {
       return row.counters.at(of) / row.mean_seconds() / peak;
     };
-    const double per_clock = row.name.configuration.dtype == "f32" ? 256 : 4096;
+    const double per_clock = row.name.model_case.dtype == "f32" ? 256 : 4096;
     EXPECT_NEAR(row.counters.at("flops_of_peak"), share("flops_exact", per_clock * clock), 1e-9);
     EXPECT_NEAR(row.counters.at("bytes_of_peak"), share("bytes", 4.916736e12), 1e-9);
   }

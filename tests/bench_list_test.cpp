@@ -56,7 +56,7 @@ TEST(ListTests, HasTheSmallestCellOfEachStudy) {
       for (std::string word; stream >> word;) words.push_back(word);
       ASSERT_EQ(words.front(), testing::bench_path("bench_model"));
       for (const std::string& row : listed("bench_model", {words.begin() + 1, words.end()})) {
-        models.insert(result::parse_row(row).value().configuration.model);
+        models.insert(result::parse_row(row).value().model_case.model);
       }
     }
     for (const json::value& cell : table.at("cells")) {
@@ -85,10 +85,10 @@ TEST(ListTests, NamesAreThoseOfResultFiles) {
       const auto parsed = result::parse_row(name);
       ASSERT_TRUE(parsed) << name;
       EXPECT_EQ(parsed->text(), name);
-      EXPECT_EQ(parsed->configuration.backend, testing::usable_backend);
-      EXPECT_EQ(parsed->configuration.dtype, "f32");
+      EXPECT_EQ(parsed->model_case.backend, testing::usable_backend);
+      EXPECT_EQ(parsed->model_case.dtype, "f32");
       EXPECT_EQ(parsed->cache, "model");
-      EXPECT_TRUE(parsed->configuration.parameters.empty()) << name;
+      EXPECT_TRUE(parsed->model_case.parameters.empty()) << name;
     }
   }
 }
@@ -100,7 +100,7 @@ TEST(ListTests, HasEveryBatchAndDataType) {
   for (const std::string& name : names) {
     const auto parsed = result::parse_row(name);
     ASSERT_TRUE(parsed) << name;
-    conditions.emplace(parsed->configuration.batch, parsed->configuration.dtype);
+    conditions.emplace(parsed->model_case.batch, parsed->model_case.dtype);
   }
   EXPECT_THAT(conditions, ::testing::ElementsAre(std::pair(1, "bf16"), std::pair(1, "f32"),
                                                  std::pair(8, "bf16"), std::pair(8, "f32")));

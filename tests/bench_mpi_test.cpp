@@ -259,7 +259,7 @@ TEST_F(TrainingRanks, AreMeasuredBesideWhatTheySend) {
     EXPECT_EQ(row.error, "") << row.name.text();
     const std::string& pass = row.name.pass;
     if (!pass.starts_with("bwd")) continue;
-    (row.name.configuration.contended() ? beside : alone)
+    (row.name.model_case.contended() ? beside : alone)
         .insert(model::call_name(row.name.layer, pass));
   }
   EXPECT_EQ(alone, beside);
@@ -272,7 +272,7 @@ TEST_F(TrainingRanks, AreMeasuredBesideWhatTheySend) {
   const analysis::validation held = analysis::validate(measured, {.models = {directory_.model}});
   EXPECT_THAT(held.left_out, IsEmpty());
   ASSERT_THAT(held.cases, SizeIs(2));
-  EXPECT_TRUE(held.cases.back().predicted.configuration.contended());
+  EXPECT_TRUE(held.cases.back().predicted.model_case.contended());
 }
 
 TEST_F(TrainingRanks, HaveWallTimeWhereTheyWaitForEachOther) {
@@ -293,8 +293,7 @@ TEST_F(TrainingRanks, AreMeasuredBesideAllReducesAlone) {
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const result::results measured = result::read(directory_.results);
   EXPECT_THAT(measured.rows, Not(IsEmpty()));
-  for (const result::measurement& row : measured.rows)
-    EXPECT_TRUE(row.name.configuration.contended());
+  for (const result::measurement& row : measured.rows) EXPECT_TRUE(row.name.model_case.contended());
 }
 
 TEST_F(TrainingRanks, AreToBeStartedAndToTrain) {

@@ -182,7 +182,7 @@ TEST_P(NcclRanks, AreMeasuredBesideThoseOfMpi) {
   const result::results found = measured({"--backend=mpi,nccl", "--collectives=" + all_kinds});
   std::set<std::string> backends;
   for (const result::measurement& row : found.rows) {
-    backends.insert(row.name.configuration.backend);
+    backends.insert(row.name.model_case.backend);
   }
   EXPECT_THAT(backends, ::testing::ElementsAre("mpi", "nccl"));
   const std::string ranks = std::to_string(GetParam());
@@ -263,7 +263,7 @@ TEST_P(NcclTrainingRanks, AreMeasuredAloneAndBesideAllReduces) {
       EXPECT_EQ(row.label.algorithm, "nccl:allreduce:in_place");
     }
     if (!row.name.pass.starts_with("bwd")) continue;
-    (row.name.configuration.contended() ? beside : alone).insert(row.name.layer);
+    (row.name.model_case.contended() ? beside : alone).insert(row.name.layer);
   }
   EXPECT_EQ(allreduces, 1) << "a bucket";
   EXPECT_EQ(alone, beside);
@@ -287,7 +287,7 @@ TEST_P(NcclTrainingRanks, TrainOnTheirProcessorsToo) {
   for (const result::measurement& row : result::read(directory_.results).rows) {
     EXPECT_EQ(row.error, "") << row.name.text();
     if (row.name.op == "allreduce") {
-      algorithms[row.name.configuration.backend] = row.label.algorithm;
+      algorithms[row.name.model_case.backend] = row.label.algorithm;
     }
   }
   EXPECT_EQ(algorithms, (std::map<std::string, std::string>{

@@ -49,8 +49,8 @@ TEST(Peak, ListsProductsAndStreams) {
   for (const std::string& name : names) {
     const auto parsed = result::parse_row(name);
     ASSERT_TRUE(parsed) << name;
-    EXPECT_EQ(parsed->configuration.backend, testing::usable_backend);
-    EXPECT_EQ(parsed->configuration.model, "peak");
+    EXPECT_EQ(parsed->model_case.backend, testing::usable_backend);
+    EXPECT_EQ(parsed->model_case.model, "peak");
     EXPECT_EQ(parsed->cache, "hot");
     layers.insert(parsed->layer);
   }

@@ -89,7 +89,7 @@ TEST(Validate, ShowsWhereErrorsComeFromByClocksInTheChain) {
   EXPECT_THAT(result.chains, SizeIs(3));
   EXPECT_THAT(result.rows, SizeIs(6 * 3)) << "times from inside a chain are no rows";
   double inside = 0;
-  for (const auto& [configuration, step] : result.manifest) {
+  for (const auto& [model_case, step] : result.manifest) {
     for (const result::planned& planned : step) {
       ASSERT_TRUE(planned.chain_seconds) << planned.layer;
       EXPECT_GT(*planned.chain_seconds, 0) << planned.layer;
@@ -112,7 +112,7 @@ TEST(Chain, KeepsTheClocksOfAResumedRun) {
   const testing::tiny_directory directory;
   static_cast<void>(directory.measure({"--chain=layers"}));
   const result::results again = directory.measure({"--resume=" + directory.results});
-  for (const auto& [configuration, step] : again.manifest) {
+  for (const auto& [model_case, step] : again.manifest) {
     for (const result::planned& planned : step) EXPECT_TRUE(planned.chain_seconds) << planned.layer;
   }
 }
@@ -148,7 +148,7 @@ TEST(InPlace, IsAChoiceOfRowsAndChains) {
     texts layers;
     const result::results result = directory.measure({"--chain", "--in-place=" + ops});
     EXPECT_EQ(result.context.at("in_place"), ops);
-    for (const auto& [configuration, step] : result.manifest) {
+    for (const auto& [model_case, step] : result.manifest) {
       for (const result::planned& planned : step) {
         if (planned.state.ends_with(",in_place")) layers.push_back(planned.layer);
       }

@@ -307,7 +307,7 @@ TEST(Results, OfStepsBeyondTheMemorySayHowMuchIsNeeded) {
                 AllOf(HasSubstr("/tiny/batch:1000000000"), HasSubstr(": not enough memory: "),
                       HasSubstr(" TB"), HasSubstr("--batch")));
     const result::results result = result::read(directory.results);
-    for (const result::measurement& row : result.rows) EXPECT_EQ(row.name.configuration.batch, 1);
+    for (const result::measurement& row : result.rows) EXPECT_EQ(row.name.model_case.batch, 1);
     EXPECT_FALSE(result.rows.empty()) << "the case that fits is measured";
   }
 }
@@ -319,7 +319,7 @@ TEST(Results, OfUnsupportedRowsHaveTheirReason) {
   std::map<std::string, std::size_t> measured;
   std::map<std::string, std::size_t> failed;
   for (const result::measurement& row : result::read(directory.results).rows) {
-    ++(row.error.empty() ? measured : failed)[row.name.configuration.dtype];
+    ++(row.error.empty() ? measured : failed)[row.name.model_case.dtype];
   }
   EXPECT_EQ(measured["f32"], 6U * 3);
   if (!testing::has_onednn) {  // the reference has every type

@@ -76,7 +76,7 @@ TEST(Sweep, HasARowForEachPassOfEachRowOfTheList) {
     for (const std::string& name : names) {
       const auto row = result::parse_row(name);
       ASSERT_TRUE(row) << name;
-      EXPECT_EQ(row->configuration.model, sweep);
+      EXPECT_EQ(row->model_case.model, sweep);
       EXPECT_EQ(row->cache, "hot");
     }
   }
@@ -120,7 +120,7 @@ TEST(Sweep, IsHotUnlessTheUserSaysOtherwise) {
   for (const std::string& name : listed("bench_conv", {both})) {
     const auto row = result::parse_row(name);
     ASSERT_TRUE(row) << name;
-    EXPECT_EQ(row->cache, row->configuration.model == "small" ? "hot" : "model") << name;
+    EXPECT_EQ(row->cache, row->model_case.model == "small" ? "hot" : "model") << name;
   }
   EXPECT_THAT(listed("bench_conv", {"--model=" + directory.sweep, "--cache=model", "--threads=1"}),
               Each(HasSubstr("/cache:model")));

@@ -28,7 +28,7 @@ TEST(TrainingResults, AddUpToAStep) {
   std::set<std::string> calls;
   for (const result::measurement& row : result.rows) {
     EXPECT_EQ(row.error, "") << row.name.text();
-    EXPECT_EQ(row.name.configuration.phase(), "training");
+    EXPECT_EQ(row.name.model_case.phase(), "training");
     if (!row.label.inserted)
       calls.insert(row.name.op + ' ' + model::call_name(row.name.layer, row.name.pass));
   }
@@ -40,7 +40,7 @@ TEST(TrainingResults, AddUpToAStep) {
                           "update fc1_weights_zero", "update fc1_weights_grad"}));
   EXPECT_EQ(result.context.at("optimizer"), "adam, zeroed");
   ASSERT_FALSE(result.chains.empty());
-  EXPECT_EQ(result.chains.front().name.configuration.phase(), "training");
+  EXPECT_EQ(result.chains.front().name.model_case.phase(), "training");
   const analysis::validation held = analysis::validate(std::vector{result});
   ASSERT_THAT(held.cases, SizeIs(1));
   EXPECT_EQ(held.cases.front().predicted.coverage, 1);

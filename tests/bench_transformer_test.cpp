@@ -52,12 +52,12 @@ TEST(DecodingResults, AreNamedByTokensAndContext) {
         directory.measure({"--backend=" + backend, "--tokens=1,4", "--context=0,7", "--chain",
                            "--cache=model,cold", "--verify"});
     std::set<std::string> cases;
-    for (auto& [configuration, step] : measured.manifest) {
-      configuration.parameters.erase("threads");
-      cases.insert(configuration.text());
+    for (auto& [model_case, step] : measured.manifest) {
+      model_case.parameters.erase("threads");
+      cases.insert(model_case.text());
       const bool appends =
           std::ranges::any_of(step, [](const result::planned& one) { return one.op == "append"; });
-      EXPECT_EQ(appends, configuration.count("context") == 7) << configuration.text();
+      EXPECT_EQ(appends, model_case.count("context") == 7) << model_case.text();
     }
     const std::string prefix = "inference/" + backend + "/f32/decoder_block/batch:2";
     EXPECT_THAT(cases,

@@ -32,7 +32,7 @@ namespace layerbench::run {
 namespace cache_state_memory_test {
 
 using ::testing::AllOf;
-using testing::configuration_of;
+using testing::case_of;
 using ::testing::Contains;
 using ::testing::Each;
 using ::testing::ElementsAre;
@@ -140,10 +140,10 @@ TEST(Verifying, NeedsRoomForTheElementsToo) {
       << "three operands fit alone";
 }
 
-void expect_known(const model::graph& graph, const std::string& phase, layout order) {
+void expect_known(const model::graph& graph, const std::string& phase, layout image_layout) {
   testing::on_all_backends(dtype::f32, [&](const backend_entry& backend) {
-    SCOPED_TRACE(fmt::format("{} {} {}", backend.name, phase, name(order)));
-    planned_step planned(model::step_of(graph, phase), {.order = order},
+    SCOPED_TRACE(fmt::format("{} {} {}", backend.name, phase, name(image_layout)));
+    planned_step planned(model::step_of(graph, phase), {.layout = image_layout},
                          testing::make_context(backend, 1),
                          /*reordered=*/true);
     const std::size_t bytes = planned.chain_bytes();
@@ -155,9 +155,9 @@ void expect_known(const model::graph& graph, const std::string& phase, layout or
 
 TEST(Chain, TakesTheMemoryThatItsPlansSay) {
   const model::graph lenet = model::load(model::find("lenet5", LAYERBENCH_SHAPES_DIR), 2);
-  for (const layout order : {layout::nhwc, layout::any}) {
+  for (const layout image_layout : {layout::nhwc, layout::any}) {
     for (const char* phase : {"inference", "training"}) {
-      expect_known(lenet, phase, order);
+      expect_known(lenet, phase, image_layout);
     }
   }
 }
@@ -184,11 +184,11 @@ class memory_test : public testing::work_queue_test {
  protected:
   result::results result_;
 
-  /// Measures all rows, and a chain of this configuration that takes `bytes`.
-  void measure(const result::configuration_name& configuration, std::size_t bytes,
+  /// Measures all rows, and a chain of this case that takes `bytes`.
+  void measure(const result::case_name& model_case, std::size_t bytes,
                std::function<std::unique_ptr<chain>()> make) {
     runner all(
-        rows(), {{configuration, std::move(make), [=] { return bytes; }}},
+        rows(), {{model_case, std::move(make), [=] { return bytes; }}},
         {.min_rounds = 1, .min_time = 0, .max_time = 0, .sum_rows = true}, {},
         [] { return std::nullopt; },
         [](compute_device&) { return std::make_unique<frequency_probe>([] { return 1.0; }); });
@@ -198,9 +198,9 @@ class memory_test : public testing::work_queue_test {
 using Memory = memory_test;
 
 TEST_F(Memory, OfAChainIsAskedForBeforeAnythingElse) {
-  const result::configuration_name large = configuration_of("f32", 1000, "1");
+  const result::case_name large = case_of("f32", 1000, "1");
   add_row(large, "a");
-  add_row(configuration_of("f32", 1, "1"), "b");
+  add_row(case_of("f32", 1, "1"), "b");
   measure(large, too_much, []() -> std::unique_ptr<chain> {
     ADD_FAILURE() << "there is no room for it";
     return nullptr;
@@ -208,14 +208,14 @@ TEST_F(Memory, OfAChainIsAskedForBeforeAnythingElse) {
   ASSERT_THAT(result_.rows, SizeIs(1)) << "of the other case";
   EXPECT_EQ(result_.rows.front().name.layer, "b");
   ASSERT_THAT(result_.chains, SizeIs(1));
-  EXPECT_EQ(result_.chains.front().name.configuration, large);
+  EXPECT_EQ(result_.chains.front().name.model_case, large);
   EXPECT_THAT(result_.chains.front().error, mentions("memory", "1153 PB", "--batch"));
 }
 
 TEST_F(Memory, ThatAChainCannotAllocateFailsTheChainAlone) {
-  const result::configuration_name configuration = configuration_of("f32", 1, "1");
-  add_row(configuration, "a");
-  measure(configuration, 1, []() -> std::unique_ptr<chain> { throw not_enough_memory(2, 1); });
+  const result::case_name model_case = case_of("f32", 1, "1");
+  add_row(model_case, "a");
+  measure(model_case, 1, []() -> std::unique_ptr<chain> { throw not_enough_memory(2, 1); });
   ASSERT_THAT(result_.chains, SizeIs(1));
   EXPECT_THAT(result_.chains.front().error, mentions("memory", "2.00 B", "1.00 B"));
 }

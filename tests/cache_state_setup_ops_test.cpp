@@ -80,7 +80,7 @@ TEST_F(OperandRing, ASourceOfLongAgoIsWrittenSoManyCallsBefore) {
   while (lead < residual.size() && !is_leader(lead)) ++lead;
   const std::size_t touched = 3 * tensor_bytes + tensor_bytes + weights_bytes + tensor_bytes;
   EXPECT_NEAR(static_cast<double>(lead), (1 << 20) / static_cast<double>(touched), 0.51);
-  // Before a visit those of the calls before, which it does not make, are written, too.
+  // Before a measurement pass those of the calls before, which it does not make, are written, too.
   recorder::copies.clear();
   turns.warm_shared_cache();
   EXPECT_THAT(recorder::copies, SizeIs(lead));

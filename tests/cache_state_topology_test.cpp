@@ -10,6 +10,7 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/cache_state/buffer_layout.hpp>
+#include <layerbench/cache_state/call_setup.hpp>
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/conv.hpp>
 #include <layerbench/topology/thread_binding.hpp>
@@ -49,20 +50,28 @@ using testing::mib;
 using testing::synthetic;
 using testing::two_sockets;
 
-/// The layout of a convolution with operands of 208 KiB on such a machine, with that many threads.
-buffer_layout layout_on(const topology& of, int threads, cache_state state,
-                        std::int64_t footprint = 0, std::optional<std::int64_t> shared_bytes = {}) {
+/// A layout, and how its calls are set up.
+struct layout_and_setup : buffer_layout {
+  call_setup setup;
+};
+
+/// Those of a convolution with operands of 208 KiB on such a machine, with that many threads.
+layout_and_setup layout_on(const topology& of, int threads, cache_state state,
+                           std::int64_t footprint = 0,
+                           std::optional<std::int64_t> shared_bytes = {}) {
   layerbench_elsewhere::machine = of;
   layerbench_elsewhere::places = testing::bound(of, {threads});
   backend_device<layerbench_elsewhere, op::conv, op::activation> device(threads);
   const op::conv conv{
       .n = 1, .c = 64, .h = 16, .w = 16, .k = 64, .r = 3, .s = 3, .pad = {1, 1, 1, 1}};
   const auto plan = device.plan(op::any(conv), {});
-  return buffer_layout_of(device, *plan,
-                          {.cache = state, .footprint = footprint, .shared_bytes = shared_bytes});
+  const op_in_context what{.cache = state, .footprint = footprint, .shared_bytes = shared_bytes};
+  buffer_layout layout = buffer_layout_of(device, *plan, what);
+  const call_setup setup(device, layout, what);
+  return {std::move(layout), setup};
 }
 std::int64_t ring_bytes(const buffer_layout& of) {
-  return static_cast<std::int64_t>(of.slots * of.touched_bytes);
+  return static_cast<std::int64_t>(of.slots * of.call_bytes);
 }
 /// Rings of cold calls, and of models that are larger than any cache, are four times `last` long;
 /// private caches are evicted by four times theirs.
@@ -70,18 +79,18 @@ void expect_rings(const topology& of, int threads, std::int64_t last, std::int64
   constexpr std::int64_t call = mib / 2;
   EXPECT_NEAR(static_cast<double>(ring_bytes(layout_on(of, threads, cache_state::cold))),
               static_cast<double>(4 * last), call);
-  const buffer_layout model = layout_on(of, threads, cache_state::model, std::int64_t{1} << 40);
+  const layout_and_setup model = layout_on(of, threads, cache_state::model, std::int64_t{1} << 40);
   EXPECT_NEAR(static_cast<double>(ring_bytes(model)), static_cast<double>(4 * last), call);
-  EXPECT_EQ(static_cast<std::int64_t>(model.private_eviction_bytes), 4 * private_bytes);
+  EXPECT_EQ(static_cast<std::int64_t>(model.setup.private_eviction_bytes), 4 * private_bytes);
 }
 
 TEST(Rings, WaitForAStepUnlessItsActivationsShareMemory) {
   const auto model = [](std::int64_t footprint, std::optional<std::int64_t> shared_bytes = {}) {
     return layout_on(two_sockets(), 1, cache_state::model, footprint, shared_bytes);
   };
-  EXPECT_TRUE(model(40 * mib).paced);
-  EXPECT_FALSE(model(40 * mib, 20 * mib).paced);
-  EXPECT_FALSE(model(65 * mib).paced) << "more than twice the LLC";
+  EXPECT_TRUE(model(40 * mib).setup.paced);
+  EXPECT_FALSE(model(40 * mib, 20 * mib).setup.paced);
+  EXPECT_FALSE(model(65 * mib).setup.paced) << "more than twice the LLC";
 }
 
 TEST(Rings, AreAsLongAsTheCachesOfTheThreadsOfTwoSockets) {
@@ -134,10 +143,10 @@ TEST(Rings, OfAModelAreAsLongAsItsStepUpToFourTimesTheCaches) {
   // Eight caches of 32 MB keep parts of 400 MB, one does not.
   constexpr std::int64_t step = 400 * mib;
   const topology of = synthetic(eight_caches);
-  const buffer_layout all = layout_on(of, 64, cache_state::model, step);
-  EXPECT_TRUE(all.paced);
+  const layout_and_setup all = layout_on(of, 64, cache_state::model, step);
+  EXPECT_TRUE(all.setup.paced);
   EXPECT_NEAR(static_cast<double>(ring_bytes(all)), static_cast<double>(step), mib / 2);
-  EXPECT_FALSE(layout_on(of, 1, cache_state::model, step).paced);
+  EXPECT_FALSE(layout_on(of, 1, cache_state::model, step).setup.paced);
 }
 
 }  // namespace cache_state_topology_test

@@ -152,7 +152,7 @@ struct leader : run::communicator {
   [[nodiscard]] int ranks_on_host() const override { return 3; }
   [[nodiscard]] bool is_leader() const override { return true; }
   void send(const run::command& /*next*/) override { received.emplace_back("command"); }
-  [[nodiscard]] run::command receive() override { return {}; }
+  [[nodiscard]] std::optional<run::command> receive() override { return {}; }
   void barrier() override { received.emplace_back("barrier"); }
   void take_gpus() override {}
   void prepare_background_allreduce() override {}

@@ -6,6 +6,7 @@
 
 #include <gtest/gtest.h>
 
+#include <layerbench/op/builtin.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/op/memory_order.hpp>
 
@@ -770,6 +771,21 @@ TEST(work, refuses_products_past_the_range) {
   EXPECT_THROW(static_cast<void>(gemm{.m = huge, .n = huge, .k = huge}.work(pass::fwd)),
                std::overflow_error);
   EXPECT_THROW(static_cast<void>(add{{huge, huge, huge}}.work(pass::fwd)), std::overflow_error);
+}
+
+TEST(any, is_found_again_by_its_name_and_key) {
+  const any plain(conv{.n = 1, .c = 2, .h = 8, .w = 8, .k = 4, .r = 3, .s = 3});
+  const any reordered = plain.called(manner::reorders);
+  for (const any& o : {plain, plain.in(dtype::bf16), reordered, reordered.in(dtype::f16)}) {
+    const auto found = from_key(o.name(), o.key());
+    ASSERT_TRUE(found) << o.key();
+    EXPECT_EQ(found->key(), o.key());
+    EXPECT_EQ(found->own_type(), o.own_type());
+    EXPECT_EQ(found->how(), o.how());
+  }
+  EXPECT_FALSE(from_key("mine", plain.key()));
+  EXPECT_FALSE(from_key("conv", plain.key() + ",type:f12"));
+  EXPECT_FALSE(from_key("conv", "n:1,c:2,h:8,w:8,k:4,r:9,s:3")) << "larger than the image";
 }
 
 }  // namespace op_work_test

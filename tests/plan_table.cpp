@@ -62,10 +62,10 @@ table table_of(const run::backend_entry& backend) {
       for (const op::pass pass : op::passes(o)) {
         const bool is_inference = pass == op::passes(o).front();
         if (traits(type).bytes == 1 && !is_inference) continue;  // no type for training
-        for (const layout order : {layout::nhwc, layout::nchw}) {
+        for (const layout image_layout : {layout::nhwc, layout::nchw}) {
           try {
             const auto plan =
-                device->plan(op::any(o), {.pass = pass, .type = type, .order = order});
+                device->plan(op::any(o), {.pass = pass, .type = type, .layout = image_layout});
             all[std::string(op::name(pass))][std::string(name(type))].insert(
                 code_of(plan->algorithm()));
           } catch (const error&) {  // what the table is to say

@@ -211,7 +211,7 @@ TEST(Page, SaysOnceThatBottlenecksAreNotKnown) {
 TEST(Page, FitsScreensOfAnyWidth) {
   const std::string long_name = std::string(200, 'x');
   std::vector<result::results> files = golden();
-  for (auto& [configuration, step] : files.front().manifest) step.front().layer = long_name;
+  for (auto& [model_case, step] : files.front().manifest) step.front().layer = long_name;
   files.front().file = long_name + ".json";
   const std::string result = page(report_data_of(files));
   const json::value all = read_page(result);
@@ -278,9 +278,9 @@ TEST(Page, EscapesHostileNames) {
   files.front().file = hostile;
   files.front().context["device"] = hostile;
   files.front().context[hostile] = hostile;
-  for (auto& [configuration, step] : files.front().manifest) step.front().layer = hostile;
+  for (auto& [model_case, step] : files.front().manifest) step.front().layer = hostile;
   for (result::measurement& row : files.front().chains) {
-    if (row.name.configuration.model == "small") row.error = hostile;
+    if (row.name.model_case.model == "small") row.error = hostile;
   }
   files.front().manifest.begin()->first.model = hostile + "\nsecond line";
   const report_data of = report_data_of(files, {.models = {}, .allow_partial = true});

@@ -62,7 +62,7 @@ analysis::step_time step_of(double seconds, double half_width) {
 
 analysis::prediction prediction_of(const std::string& model, double seconds, double half_width) {
   analysis::prediction p;
-  p.configuration = {"reference", "f32", model, 1, {{"phase", "inference"}}};
+  p.model_case = {"reference", "f32", model, 1, {{"phase", "inference"}}};
   p.threads = 1;
   p.coverage = 1;
   p.cache = "model";
@@ -158,7 +158,7 @@ std::vector<result::results> peaks_for(const result::results& file) {
   std::vector files{testing::peak_file()};
   files.front().context = file.context;
   for (result::measurement& row : files.front().rows) {
-    row.name.configuration.backend = file.rows.front().name.configuration.backend;
+    row.name.model_case.backend = file.rows.front().name.model_case.backend;
   }
   return files;
 }

@@ -56,7 +56,7 @@ TEST(Markdown, HasTheHistoryOfSeveralDates) {
 TEST(Markdown, EscapesWhatComesFromFiles) {
   std::vector<result::results> files = golden();
   files.front().file = "a|b<script>.json\n## c";
-  for (auto& [configuration, step] : files.front().manifest) step.front().layer = "*x*[y](z)`|";
+  for (auto& [model_case, step] : files.front().manifest) step.front().layer = "*x*[y](z)`|";
   const std::string result = markdown(report_data_of(files));
   EXPECT_THAT(result, AllOf(HasSubstr("a\\|b&lt;script>.json ## c"),
                             HasSubstr("\\*x\\*\\[y\\](z)\\`\\|"), Not(HasSubstr("<script>"))));

@@ -28,7 +28,7 @@ using testing::strings;
 /// The example file with the FLOPs and the operands of its layers.
 std::vector<result::results> golden() {
   std::vector files{testing::chain_results()};
-  for (auto& [configuration, step] : files.front().manifest) {
+  for (auto& [model_case, step] : files.front().manifest) {
     for (result::planned& planned : step) planned.traffic = {{100000, 0, false}, {100000, 0, true}};
   }
   for (result::measurement& row : files.front().rows) row.counters["flops_exact"] = 1e5;

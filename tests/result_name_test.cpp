@@ -11,13 +11,12 @@
 namespace layerbench::result {
 namespace result_name_test {
 
-const configuration_name plain{"onednn", "f32", "resnet50", 8, {}};
-const configuration_name rich{
-    "onednn",
-    "f32",
-    "resnet50",
-    8,
-    {{"ranks", "3"}, {"threads", "2"}, {"layout", "nchw"}, {"phase", "training"}}};
+const case_name plain{"onednn", "f32", "resnet50", 8, {}};
+const case_name rich{"onednn",
+                     "f32",
+                     "resnet50",
+                     8,
+                     {{"ranks", "3"}, {"threads", "2"}, {"layout", "nchw"}, {"phase", "training"}}};
 
 TEST(RowName, IsWrittenWithParametersInTheirOrder) {
   EXPECT_EQ((row_name{plain, "conv", "fwd", "conv1", "hot"}.text()),
@@ -27,7 +26,7 @@ TEST(RowName, IsWrittenWithParametersInTheirOrder) {
             "threads:2/ranks:3");
 }
 
-const configuration_name decoding{
+const case_name decoding{
     "onednn", "f32", "gpt2", 1, {{"threads", "2"}, {"context", "0"}, {"tokens", "1"}}};
 
 TEST(RowName, HasTokensAndContextFirst) {
@@ -39,14 +38,14 @@ TEST(RowName, HasTokensAndContextFirst) {
 }
 
 TEST(RowName, IsReadBack) {
-  for (const configuration_name& configuration : {plain, rich, decoding}) {
-    const row_name name{configuration, "gemm", "fwd", "fc_6", "model"};
+  for (const case_name& model_case : {plain, rich, decoding}) {
+    const row_name name{model_case, "gemm", "fwd", "fc_6", "model"};
     EXPECT_EQ(parse_row(name.text()), name) << name.text();
   }
 }
 
 TEST(RowName, MayJoinLayers) {
-  configuration_name fused = plain;
+  case_name fused = plain;
   fused.parameters["fusion"] = "openvino";
   const row_name name{fused, "conv", "fwd", "conv1+bn1+relu1", "model"};
   EXPECT_EQ(name.text(),
@@ -59,14 +58,14 @@ TEST(RowName, MayJoinLayers) {
 }
 
 TEST(CaseName, HasDataOfAnotherClass) {
-  configuration_name zeros = rich;
+  case_name zeros = rich;
   zeros.parameters["data"] = "zeros";
   zeros.parameters["memory"] = "reused";
   EXPECT_EQ(zeros.text(),
             "training/onednn/f32/resnet50/batch:8/layout:nchw/memory:reused/data:zeros/"
             "threads:2/ranks:3");
-  EXPECT_EQ(parse_configuration(zeros.text()), zeros);
-  configuration_name usual = zeros;
+  EXPECT_EQ(parse_case(zeros.text()), zeros);
+  case_name usual = zeros;
   usual.parameters.erase("data");
   EXPECT_NE(identity(zeros, "conv", "fwd", "key", "hot", ""),
             identity(usual, "conv", "fwd", "key", "hot", ""))
@@ -76,23 +75,23 @@ TEST(CaseName, HasDataOfAnotherClass) {
 TEST(CaseName, IsWrittenAndReadBack) {
   EXPECT_EQ(plain.text(), "inference/onednn/f32/resnet50/batch:8");
   EXPECT_EQ(rich.text(), "training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2/ranks:3");
-  for (const configuration_name& configuration : {plain, rich, decoding})
-    EXPECT_EQ(parse_configuration(configuration.text()), configuration);
-  configuration_name contended = rich;
+  for (const case_name& model_case : {plain, rich, decoding})
+    EXPECT_EQ(parse_case(model_case.text()), model_case);
+  case_name contended = rich;
   contended.parameters["during"] = "allreduce";
   EXPECT_EQ(contended.text(), rich.text() + "/during:allreduce");
-  EXPECT_EQ(parse_configuration(contended.text()), contended);
+  EXPECT_EQ(parse_case(contended.text()), contended);
 }
 
 TEST(ChainName, IsThatOfTheCaseAndIsReadBack) {
   EXPECT_EQ(row_name::chain(plain).text(), "chain/inference/onednn/f32/resnet50/batch:8");
   EXPECT_EQ(row_name::chain(rich).text(),
             "chain/training/onednn/f32/resnet50/batch:8/layout:nchw/threads:2/ranks:3");
-  for (const configuration_name& configuration : {plain, rich}) {
-    const auto read = parse_row(row_name::chain(configuration).text());
+  for (const case_name& model_case : {plain, rich}) {
+    const auto read = parse_row(row_name::chain(model_case).text());
     ASSERT_TRUE(read);
     EXPECT_TRUE(read->is_chain());
-    EXPECT_EQ(read->configuration, configuration);
+    EXPECT_EQ(read->model_case, model_case);
   }
 }
 
@@ -105,7 +104,7 @@ TEST(ChainName, LeavesARowOfAnOpOfThatName) {
 class ForeignName : public ::testing::TestWithParam<std::string> {};
 
 TEST_P(ForeignName, IsNoRow) { EXPECT_EQ(parse_row(GetParam()), std::nullopt); }
-TEST_P(ForeignName, IsNoCase) { EXPECT_EQ(parse_configuration(GetParam()), std::nullopt); }
+TEST_P(ForeignName, IsNoCase) { EXPECT_EQ(parse_case(GetParam()), std::nullopt); }
 
 INSTANTIATE_TEST_SUITE_P(
     Names, ForeignName,
@@ -151,7 +150,7 @@ TEST(Label, AcceptsLabelsOfOtherPrograms) {
 
 TEST(Identity, IsOfTheWorkAndItsConditionsNotOfTheModel) {
   const std::string base = identity(plain, "conv", "fwd", "k:1", "hot", "");
-  configuration_name other = plain;
+  case_name other = plain;
   other.model = "vgg16";
   other.batch = 1;  // the sizes are in the key
   other.parameters["phase"] = "training";

@@ -62,7 +62,7 @@ TEST(Read, KeepsTheErrorOfARow) {
   const auto failed = std::ranges::find_if_not(file.rows, &std::string::empty, &measurement::error);
   ASSERT_NE(failed, file.rows.end());
   EXPECT_EQ(failed->error, "reference: f32 conv is not there");
-  EXPECT_EQ(failed->name.configuration.batch, 4);
+  EXPECT_EQ(failed->name.model_case.batch, 4);
 }
 
 TEST(Read, SeparatesChainsFromRows) {
@@ -95,7 +95,7 @@ TEST(Read, NeedsNoManifest) {
 TEST(Manifest, IsReadBack) {
   const manifest cases = read(golden).manifest;
   std::vector<std::string> names;
-  for (const auto& [configuration, step] : cases) names.push_back(configuration.text());
+  for (const auto& [model_case, step] : cases) names.push_back(model_case.text());
   EXPECT_THAT(names, ElementsAre("inference/reference/f32/tiny/batch:2",
                                  "inference/reference/f32/small/batch:2",
                                  "inference/reference/f32/tiny/batch:4"))
@@ -128,8 +128,8 @@ TEST(Manifest, IsReadBack) {
 
 TEST(Manifest, AddsOnlyNewCases) {
   manifest cases = read(golden).manifest;
-  const configuration_name known = cases.begin()->first;
-  configuration_name added = known;
+  const case_name known = cases.begin()->first;
+  case_name added = known;
   added.model = "added";
   manifest others;
   others[known] = {};

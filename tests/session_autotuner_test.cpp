@@ -330,7 +330,7 @@ TEST_F(ReplayedPlans, AreNotUsedForOtherConditions) {
   const op::any relu(op::activation{op::activation_kind::relu, {2, 3}});
   EXPECT_EQ(replaying.choose("toy", 2, context_, relu, {}), "");
   EXPECT_EQ(replaying.choose("toy", 1, context_, relu, {.type = dtype::bf16}), "");
-  EXPECT_EQ(replaying.choose("toy", 1, context_, relu, {.order = layout::nchw}), "");
+  EXPECT_EQ(replaying.choose("toy", 1, context_, relu, {.layout = layout::nchw}), "");
 }
 
 TEST(Libraries, HaveTheSamePlansWhateverTheirSettingsAndDriver) {

@@ -21,7 +21,7 @@
 namespace layerbench::run {
 namespace session_budget_run_test {
 
-using testing::configuration_of;
+using testing::case_of;
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 using testing::mentions;
@@ -75,7 +75,7 @@ class budget_run_test : public testing::work_queue_test {
 
   void add(std::int64_t batch, const std::string& layer, std::int64_t count = 1,
            const durations& takes = {}, const std::string& cache = "model") {
-    benchmark_row* row = add_row(configuration_of("f32", batch, "1"), layer, cache, count);
+    benchmark_row* row = add_row(case_of("f32", batch, "1"), layer, cache, count);
     rows_.back() = std::make_unique<timed_row>(std::move(*row), takes, clock_);
   }
   /// Measures within so many seconds; returns those that it took.
@@ -88,8 +88,8 @@ class budget_run_test : public testing::work_queue_test {
     EXPECT_FALSE(all.run(results_, [] {}));
     shortfall_ = all.shortfall();
     rest_ = all.rest_seconds();
-    for (const auto& [configuration, ending] : all.endings()) {
-      endings_[std::to_string(configuration.batch)] = ending;
+    for (const auto& [model_case, ending] : all.endings()) {
+      endings_[std::to_string(model_case.batch)] = ending;
     }
     return clock_ - begin;
   }
@@ -192,7 +192,7 @@ TEST_F(BudgetRun, LeavesTimeToLaterCases) {
   EXPECT_LE(run_for(12, 100), 12);
   EXPECT_THAT(left_out(), IsEmpty());
   std::map<std::int64_t, int> by_batch;
-  for (const result::measurement& row : results_.rows) ++by_batch[row.name.configuration.batch];
+  for (const result::measurement& row : results_.rows) ++by_batch[row.name.model_case.batch];
   EXPECT_THAT(by_batch, ::testing::SizeIs(3));
 }
 

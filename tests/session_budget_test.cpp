@@ -16,20 +16,20 @@
 namespace layerbench::run {
 namespace session_budget_test {
 
-using testing::configuration_of;
+using testing::case_of;
 using ::testing::IsEmpty;
 using testing::mentions;
 using ::testing::SizeIs;
 
 class budget_test : public testing::work_queue_test {
  protected:
-  /// The time limit of a configuration whose rounds take a second each and never become precise.
-  double ends_after(const stopping_criterion& criterion, configuration_state& configuration) {
+  /// The time limit of a case whose rounds take a second each and never become precise.
+  double ends_after(const stopping_criterion& criterion, case_state& model_case) {
     for (std::int64_t round = 0; round < 2000; ++round) {
-      add_round(configuration, round,
-                std::vector<double>(configuration.rows.size(), round % 2 == 0 ? 1.2 : 0.8));
-      configuration.spent += 1;
-      if (!criterion.end_round(configuration, queue_).empty()) return configuration.spent;
+      add_round(model_case, round,
+                std::vector<double>(model_case.rows.size(), round % 2 == 0 ? 1.2 : 0.8));
+      model_case.spent += 1;
+      if (!criterion.end_round(model_case, queue_).empty()) return model_case.spent;
     }
     return HUGE_VAL;
   }
@@ -37,13 +37,13 @@ class budget_test : public testing::work_queue_test {
 using Budget = budget_test;
 
 TEST_F(Budget, IsSharedAmongTheOpenCases) {
-  add_row(configuration_of("f32", 1, "1"), "a");
-  add_row(configuration_of("f32", 2, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "a");
+  add_row(case_of("f32", 2, "1"), "a");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 1, .max_time = 1000, .budget = 20, .sum_rows = true});
   ASSERT_THAT(queue_, SizeIs(2));
-  configuration_state& first = queue_[0].at(0);
-  configuration_state& second = queue_[1].at(0);
+  case_state& first = queue_[0].at(0);
+  case_state& second = queue_[1].at(0);
   add_round(first, 0, {1});
   first.spent = 9.9;
   EXPECT_THAT(criterion.end_round(first, queue_), IsEmpty());
@@ -57,11 +57,11 @@ TEST_F(Budget, IsSharedAmongTheOpenCases) {
 }
 
 TEST_F(Budget, OfAFinishedCaseGoesToTheOthers) {
-  for (const std::int64_t batch : {1, 2, 4}) add_row(configuration_of("f32", batch, "1"), "a");
+  for (const std::int64_t batch : {1, 2, 4}) add_row(case_of("f32", batch, "1"), "a");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 6, .max_time = 1000, .budget = 30, .sum_rows = true});
   ASSERT_THAT(queue_, SizeIs(3));
-  configuration_state& quick = queue_[0].at(0);
+  case_state& quick = queue_[0].at(0);
   quick.spent = 2;
   for (std::int64_t round = 0; round < 6; ++round) add_round(quick, round, {1});
   EXPECT_THAT(criterion.end_round(quick, queue_), mentions("precise", "2.0 s"));
@@ -71,10 +71,10 @@ TEST_F(Budget, OfAFinishedCaseGoesToTheOthers) {
 }
 
 TEST_F(Budget, OverdrawnByACaseIsTakenFromAllOthers) {
-  for (const std::int64_t batch : {1, 2, 4}) add_row(configuration_of("f32", batch, "1"), "a");
+  for (const std::int64_t batch : {1, 2, 4}) add_row(case_of("f32", batch, "1"), "a");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 1, .max_time = 1000, .budget = 30, .sum_rows = true});
-  configuration_state& slow = queue_.at(0).at(0);
+  case_state& slow = queue_.at(0).at(0);
   add_round(slow, 0, {1});
   slow.spent = 20;  // in its first round
   EXPECT_THAT(criterion.end_round(slow, queue_), mentions("time", "20.0 s"));
@@ -83,12 +83,12 @@ TEST_F(Budget, OverdrawnByACaseIsTakenFromAllOthers) {
 }
 
 TEST_F(Budget, IsSharedWithinAGroup) {
-  add_row(configuration_of("f32", 1, "1"), "a");
-  add_row(configuration_of("bf16", 1, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "a");
+  add_row(case_of("bf16", 1, "1"), "a");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 1, .max_time = 1000, .budget = 20, .sum_rows = true});
   ASSERT_THAT(queue_, SizeIs(1));
-  configuration_group& both = queue_[0];
+  case_group& both = queue_[0];
   EXPECT_DOUBLE_EQ(ends_after(criterion, both.at(0)), 10);
   EXPECT_DOUBLE_EQ(ends_after(criterion, both.at(1)), 10);
 }
@@ -96,8 +96,8 @@ TEST_F(Budget, IsSharedWithinAGroup) {
 TEST_F(Budget, DoesNotExtendTheLimitOfACase) {
   for (const double budget : {20.0, 1000.0, std::numeric_limits<double>::infinity()}) {
     rows_.clear();
-    add_row(configuration_of("f32", 1, "1"), "a");
-    add_row(configuration_of("f32", 2, "1"), "a");
+    add_row(case_of("f32", 1, "1"), "a");
+    add_row(case_of("f32", 2, "1"), "a");
     const stopping_criterion criterion =
         queue_rows({.min_rounds = 1, .max_time = 8, .budget = budget, .sum_rows = true});
     EXPECT_DOUBLE_EQ(ends_after(criterion, queue_.at(0).at(0)), 8) << budget;
@@ -106,24 +106,24 @@ TEST_F(Budget, DoesNotExtendTheLimitOfACase) {
 }
 
 TEST_F(Budget, EndsACaseBelowTheLeastNumberOfRounds) {
-  add_row(configuration_of("f32", 1, "1"), "a");
-  add_row(configuration_of("f32", 2, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "a");
+  add_row(case_of("f32", 2, "1"), "a");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 30, .max_time = 1000, .budget = 8, .sum_rows = true});
-  for (configuration_group& group : queue_) {
-    configuration_state& configuration = group.at(0);
-    EXPECT_DOUBLE_EQ(ends_after(criterion, configuration), 4);
-    EXPECT_TRUE(configuration.done);
-    EXPECT_THAT(configuration.rows.at(0).rounds, SizeIs(4));
+  for (case_group& group : queue_) {
+    case_state& model_case = group.at(0);
+    EXPECT_DOUBLE_EQ(ends_after(criterion, model_case), 4);
+    EXPECT_TRUE(model_case.done);
+    EXPECT_THAT(model_case.rows.at(0).rounds, SizeIs(4));
   }
 }
 
 TEST_F(Budget, DoesNotBeginARoundThatDoesNotFit) {
-  add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "a");
   for (const bool whole_models : {true, false}) {
     const stopping_criterion criterion =
         queue_rows({.min_rounds = 30, .max_time = 1000, .budget = 8, .sum_rows = whole_models});
-    configuration_state& only = queue_.at(0).at(0);
+    case_state& only = queue_.at(0).at(0);
     add_round(only, 0, {1});
     only.spent = 5;
     EXPECT_THAT(criterion.end_round(only, queue_, 2.9), IsEmpty());
@@ -133,10 +133,10 @@ TEST_F(Budget, DoesNotBeginARoundThatDoesNotFit) {
 }
 
 TEST_F(Budget, IncludesPreparationAndWhatBelongsToNoCase) {
-  add_row(configuration_of("f32", 1, "1"), "a");
-  add_row(configuration_of("f32", 2, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "a");
+  add_row(case_of("f32", 2, "1"), "a");
   stopping_criterion criterion = queue_rows({.max_time = 1000, .budget = 20, .sum_rows = true});
-  configuration_state& first = queue_.at(0).at(0);
+  case_state& first = queue_.at(0).at(0);
   EXPECT_DOUBLE_EQ(criterion.budget_left(first, queue_), 10);
   first.prepared = 3;
   EXPECT_DOUBLE_EQ(criterion.budget_left(first, queue_), 7);
@@ -146,8 +146,8 @@ TEST_F(Budget, IncludesPreparationAndWhatBelongsToNoCase) {
 }
 
 TEST_F(Budget, IsSharedByTheWorkOfTheCases) {
-  add_row(configuration_of("f32", 1, "1"), "a");
-  add_row(configuration_of("f32", 2, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "a");
+  add_row(case_of("f32", 2, "1"), "a");
   const stopping_criterion criterion = queue_rows({.budget = 20});
   queue_.at(0).at(0).effort *= 3;
   EXPECT_DOUBLE_EQ(criterion.budget_left(queue_.at(0).at(0), queue_), 15);
@@ -155,18 +155,18 @@ TEST_F(Budget, IsSharedByTheWorkOfTheCases) {
 }
 
 TEST_F(Budget, IsNoLimitWhereThereIsNone) {
-  add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "a");
   const stopping_criterion criterion = queue_rows({.min_rounds = 3, .max_time = 0});
   EXPECT_FALSE(criterion.has_budget());
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   only.prepared = only.spent = 1e9;
   add_round(only, 0, {1});
   EXPECT_THAT(criterion.end_round(only, queue_, 1e9), IsEmpty()) << "one of three rounds";
 }
 
 TEST_F(Budget, IsNotUsedByFailedCases) {
-  for (const std::int64_t batch : {1, 2}) add_row(configuration_of("f32", batch, "1"), "a");
-  add_row(configuration_of("f32", 1, "1"), "b");
+  for (const std::int64_t batch : {1, 2}) add_row(case_of("f32", batch, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "b");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 1, .max_time = 1000, .budget = 20, .sum_rows = true});
   // As the runner leaves rows that cannot be prepared: done, without a timing.
@@ -175,11 +175,11 @@ TEST_F(Budget, IsNotUsedByFailedCases) {
 }
 
 TEST_F(Budget, GivesMoreTimeToRowsWithALargerShareOfTheStep) {
-  add_row(configuration_of("f32", 1, "1"), "heavy");
-  add_row(configuration_of("f32", 1, "1"), "light");
+  add_row(case_of("f32", 1, "1"), "heavy");
+  add_row(case_of("f32", 1, "1"), "light");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 5, .min_time = 0.1, .sum_rows = true});
-  const configuration_state& only = queue_.at(0).at(0);
+  const case_state& only = queue_.at(0).at(0);
   EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[0]), 0.1);
   add_round(queue_[0][0], 0, {3, 1});
   EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[0]), 0.1 * 1.5 * 1.5);
@@ -187,13 +187,13 @@ TEST_F(Budget, GivesMoreTimeToRowsWithALargerShareOfTheStep) {
 }
 
 TEST_F(Budget, WithinACaseFollowsCountsWithinBounds) {
-  const result::configuration_name configuration = configuration_of("f32", 1, "1");
-  add_row(configuration, "once");
-  add_row(configuration, "often", "model", 3);
-  for (int i = 0; i < 8; ++i) add_row(configuration, "tiny" + std::to_string(i));
+  const result::case_name model_case = case_of("f32", 1, "1");
+  add_row(model_case, "once");
+  add_row(model_case, "often", "model", 3);
+  for (int i = 0; i < 8; ++i) add_row(model_case, "tiny" + std::to_string(i));
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 5, .min_time = 0.1, .sum_rows = true});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   add_round(only, 0, {1, 1, 0, 0, 0, 0, 0, 0, 0, 0});
   EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[0]), 0.1 * 1.5 * 10 / 4);
   EXPECT_DOUBLE_EQ(criterion.pass_time(only, only.rows[1]), 0.1 * 6) << "the most";
@@ -201,10 +201,10 @@ TEST_F(Budget, WithinACaseFollowsCountsWithinBounds) {
 }
 
 TEST_F(Budget, IsEqualForRowsThatAreNotAddedUp) {
-  add_row(configuration_of("f32", 1, "1"), "heavy");
-  add_row(configuration_of("f32", 1, "1"), "light");
+  add_row(case_of("f32", 1, "1"), "heavy");
+  add_row(case_of("f32", 1, "1"), "light");
   const stopping_criterion criterion = queue_rows({.min_rounds = 5, .min_time = 0.1});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   add_round(only, 0, {3, 1});
   ASSERT_EQ(only.rows.size(), 2U);
   for (const row_state& row : only.rows) EXPECT_DOUBLE_EQ(criterion.pass_time(only, row), 0.1);

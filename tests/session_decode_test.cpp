@@ -41,9 +41,10 @@ class Decoding : public ::testing::Test {
   model::graph net_ = model::load(directory_.write("decoder.json", testing::decoder_block),
                                   {{"tokens", tokens}, {"context", context}});
 
-  [[nodiscard]] decoded decode(const backend_entry& on, layout order = layout::nhwc) const {
-    const planned_step planned(model::inference_step(net_), {.order = order},
-                               testing::make_context(on, 1), /*reordered=*/order == layout::any);
+  [[nodiscard]] decoded decode(const backend_entry& on, layout image_layout = layout::nhwc) const {
+    const planned_step planned(model::inference_step(net_), {.layout = image_layout},
+                               testing::make_context(on, 1),
+                               /*reordered=*/image_layout == layout::any);
     const std::unique_ptr<chain> whole = planned.make_chain(3);
     whole->activate();
     const auto caches = [&] {
@@ -92,8 +93,8 @@ TEST_F(Decoding, HasTheSameResultsOnAllBackends) {
   testing::on_all_backends(dtype::f32, [&](const backend_entry& backend) {
     if (!backend.on_host) return;  // cuDNN has attention in 16 bits alone
     if (!testing::make_context(backend, 1)->device().implements_op(op::any(op::append{}))) return;
-    for (const layout order : {layout::nhwc, layout::any}) {
-      const decoded found = decode(backend, order);
+    for (const layout image_layout : {layout::nhwc, layout::any}) {
+      const decoded found = decode(backend, image_layout);
       EXPECT_THAT(found.first, Pointwise(FloatNear(1e-4F), expected.first)) << backend.name;
       EXPECT_THAT(found.second, Pointwise(FloatNear(1e-4F), expected.second)) << backend.name;
     }
@@ -133,7 +134,7 @@ TEST_F(Decoding, HasARowOfAnAppendWithoutACacheForEachSlot) {
     for (const buffer_kind kind : shared_buffer_kinds) bytes += found.rings.ring_bytes(kind);
     EXPECT_LE(bytes, 10 * memory->device().cache_bytes() + plan->operands()[1].bytes);
     if (state == cache_state::hot) continue;
-    EXPECT_GE(found.slots * found.touched_bytes, memory->device().cache_bytes())
+    EXPECT_GE(found.slots * found.call_bytes, memory->device().cache_bytes())
         << "a turn touches enough to evict the rows";
   }
 }

@@ -36,11 +36,11 @@ std::uint64_t seed_of(const std::string& layer, std::string_view operand) {
 }
 
 /// What the last layer of a model writes in inference.
-std::vector<float> inferred(const backend_entry& on, const model::graph& g, layout order,
+std::vector<float> inferred(const backend_entry& on, const model::graph& g, layout image_layout,
                             bool reuses_memory = false) {
   const std::shared_ptr<device_context> memory = testing::make_context(on, 1);
   const planned_step planned(model::inference_step(g, dtype::f32, model::usually_in_place()),
-                             {.order = order}, memory, /*reordered=*/true, reuses_memory);
+                             {.layout = image_layout}, memory, /*reordered=*/true, reuses_memory);
   const model::step& step = planned.step();
   const std::unique_ptr<chain> whole = planned.make_chain(3);
   whole->activate();
@@ -111,12 +111,12 @@ TEST_P(fused_graph, computes_what_its_layers_compute) {
   for (const backend_entry& backend : testing::built_backends().backends) {
     if (!backend.on_host || backend.probe()) continue;
     if (!backend.make_device(1)->implements_op(op::any(op::conv{}))) continue;
-    for (const layout order : {layout::nchw, layout::nhwc, layout::any}) {
-      SCOPED_TRACE(fmt::format("{} {}", backend.name, name(order)));
-      const std::vector<float> expected = inferred(backend, plain, order);
-      EXPECT_EQ(inferred(backend, plain, order, /*reuses_memory=*/true), expected);
+    for (const layout image_layout : {layout::nchw, layout::nhwc, layout::any}) {
+      SCOPED_TRACE(fmt::format("{} {}", backend.name, name(image_layout)));
+      const std::vector<float> expected = inferred(backend, plain, image_layout);
+      EXPECT_EQ(inferred(backend, plain, image_layout, /*reuses_memory=*/true), expected);
       for (const bool reuses_memory : {false, true}) {
-        const std::vector<float> found = inferred(backend, fused, order, reuses_memory);
+        const std::vector<float> found = inferred(backend, fused, image_layout, reuses_memory);
         ASSERT_EQ(found.size(), expected.size());
         for (std::size_t i = 0; i < found.size(); ++i) {
           EXPECT_NEAR(found[i], expected[i], 1e-4 * (1 + std::abs(expected[i]))) << i;

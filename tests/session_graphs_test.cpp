@@ -32,9 +32,9 @@ class random_graph : public ::testing::TestWithParam<int> {
       : drawn_(static_cast<std::uint64_t>(GetParam())),
         graph_(model::load(directory_.write("random.json", drawn_.text()))) {}
 
-  [[nodiscard]] static lesson lesson_in(layout order, const model::op_names& in_place = {},
+  [[nodiscard]] static lesson lesson_in(layout image_layout, const model::op_names& in_place = {},
                                         int threads = 1, dtype type = dtype::f32) {
-    return {.request = {.type = type, .order = order},
+    return {.request = {.type = type, .layout = image_layout},
             .in_place = in_place,
             .how = {.rate = 0.003},
             .threads = threads,
@@ -56,9 +56,9 @@ class random_graph : public ::testing::TestWithParam<int> {
   }
 
   /// Trains in place, and adds to gradients that stay.
-  [[nodiscard]] trained train_in_place(const backend_entry& backend, layout order,
+  [[nodiscard]] trained train_in_place(const backend_entry& backend, layout image_layout,
                                        int threads) const {
-    lesson other = lesson_in(order, {"activation", "add"}, threads);
+    lesson other = lesson_in(image_layout, {"activation", "add"}, threads);
     other.how.zeroed = true;
     return train(backend, graph_, other);
   }
@@ -69,12 +69,13 @@ class random_graph : public ::testing::TestWithParam<int> {
     expect_same(train_in_place(testing::reference_backend(), layout::nchw, 1), end_to_end, 0);
     testing::on_all_backends(dtype::f32, [&](const backend_entry& backend) {
       if (backend.name != "reference") {
-        for (const layout order : {layout::nchw, layout::nhwc, layout::any}) {
-          SCOPED_TRACE(fmt::format("{} {}", backend.name, name(order)));
-          const trained apart = train(backend, graph_, lesson_in(order, {}, threads));
+        for (const layout image_layout : {layout::nchw, layout::nhwc, layout::any}) {
+          SCOPED_TRACE(fmt::format("{} {}", backend.name, name(image_layout)));
+          const trained apart = train(backend, graph_, lesson_in(image_layout, {}, threads));
           // Flattened channels-last images are other rows of a matrix.
-          if (order != layout::nhwc || !drawn_.flattens()) expect_same(apart, end_to_end, rounding);
-          expect_same(train_in_place(backend, order, threads), apart, rounding);
+          if (image_layout != layout::nhwc || !drawn_.flattens())
+            expect_same(apart, end_to_end, rounding);
+          expect_same(train_in_place(backend, image_layout, threads), apart, rounding);
         }
       }
     });
@@ -99,9 +100,9 @@ TEST_P(random_graph, HasSimilarLossesIn16Bits) {
   SCOPED_TRACE(drawn_.text());
   const trained end_to_end = train(testing::reference_backend(), graph_, lesson_in(layout::nchw));
   testing::on_all_backends(dtype::bf16, [&](const backend_entry& backend) {
-    for (const layout order : {layout::nchw, layout::any}) {
-      SCOPED_TRACE(fmt::format("{} {}", backend.name, name(order)));
-      const lesson given = lesson_in(order, {"activation"}, 1, dtype::bf16);
+    for (const layout image_layout : {layout::nchw, layout::any}) {
+      SCOPED_TRACE(fmt::format("{} {}", backend.name, name(image_layout)));
+      const lesson given = lesson_in(image_layout, {"activation"}, 1, dtype::bf16);
       testing::expect_alike(train(backend, graph_, given).losses, end_to_end.losses, 0.1);
     }
   });

@@ -19,7 +19,7 @@
 namespace layerbench::run {
 namespace session_runner_test {
 
-using testing::configuration_of;
+using testing::case_of;
 using ::testing::ElementsAre;
 using testing::mentions;
 using ::testing::SizeIs;
@@ -61,7 +61,7 @@ class runner_test : public testing::work_queue_test {
     };
     runner measure(rows(), {}, limits, {}, host, speed);
     EXPECT_FALSE(measure.run(result_, [] {}));
-    for (const auto& [configuration, ending] : measure.endings()) endings_.push_back(ending);
+    for (const auto& [model_case, ending] : measure.endings()) endings_.push_back(ending);
   }
   bool slow_after_a_while_ = false;
 
@@ -78,9 +78,9 @@ class runner_test : public testing::work_queue_test {
 using Runner = runner_test;
 
 TEST_F(Runner, MarksEveryRowOfARoundWithStolenTime) {
-  const result::configuration_name configuration = configuration_of("f32", 1, "1");
-  add_row(configuration, "a", "hot");
-  add_row(configuration, "b", "hot");
+  const result::case_name model_case = case_of("f32", 1, "1");
+  add_row(model_case, "a", "hot");
+  add_row(model_case, "b", "hot");
   measure({.min_rounds = 3, .min_time = 0, .max_time = 0, .sum_rows = true}, clock_of_host({0, 2}));
   EXPECT_THAT(result_.rows, SizeIs(6));
   EXPECT_THAT(marks(0), ElementsAre(1, 1));
@@ -88,7 +88,7 @@ TEST_F(Runner, MarksEveryRowOfARoundWithStolenTime) {
 }
 
 TEST_F(Runner, NumbersRoundsAfterThoseOfAResumedFile) {
-  benchmark_row* known = add_row(configuration_of("f32", 1, "1"), "a", "hot");
+  benchmark_row* known = add_row(case_of("f32", 1, "1"), "a", "hot");
   result::measurement before;
   before.name = known->name();
   before.counters["disturbed"] = 0;
@@ -100,7 +100,7 @@ TEST_F(Runner, NumbersRoundsAfterThoseOfAResumedFile) {
 
 TEST_F(Runner, MarksRowsWithoutSamplesAtTheUsualFrequency) {
   slow_after_a_while_ = true;
-  add_row(configuration_of("f32", 1, "1"), "a", "hot");
+  add_row(case_of("f32", 1, "1"), "a", "hot");
   measure({.min_rounds = 1, .min_time = 0, .max_time = 0, .sum_rows = true},
           [] { return std::nullopt; });
   EXPECT_THAT(marks(0), ElementsAre(1));
@@ -108,15 +108,15 @@ TEST_F(Runner, MarksRowsWithoutSamplesAtTheUsualFrequency) {
 }
 
 TEST_F(Runner, MeasuresWhereStolenTimeIsNotKnown) {
-  add_row(configuration_of("f32", 1, "1"), "a", "hot");
+  add_row(case_of("f32", 1, "1"), "a", "hot");
   measure({.min_rounds = 2, .min_time = 0, .max_time = 0, .sum_rows = true},
           [] { return std::nullopt; });
   EXPECT_THAT(result_.rows, SizeIs(2));
 }
 
 TEST_F(Runner, ContinuesWithoutARowThatCannotRun) {
-  add_row(configuration_of("f128", 1, "1"), "fails", "hot");
-  add_row(configuration_of("f32", 1, "1"), "runs", "hot");
+  add_row(case_of("f128", 1, "1"), "fails", "hot");
+  add_row(case_of("f32", 1, "1"), "runs", "hot");
   rows_.front() = std::make_unique<benchmark_row>(
       row_spec{.name = rows_.front()->name(), .op = op::any(op::softmax{{1, 4}}), .signature = {}},
       memory_);  // the device has no plan of it

@@ -30,7 +30,7 @@ using testing::train;
 /// Images are nchw: fully connected layers read them in memory order, so that equal weights mean
 /// the same on all backends.
 lesson taught(const model::training& how, std::int64_t kinds, dtype type = dtype::f32) {
-  return {.request = {.type = type, .order = layout::nchw}, .how = how, .kinds = kinds};
+  return {.request = {.type = type, .layout = layout::nchw}, .how = how, .kinds = kinds};
 }
 
 bool has_all_plans(const backend_entry& backend, const model::graph& graph) {

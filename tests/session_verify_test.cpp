@@ -63,10 +63,10 @@ class plan<faulty::backend, op::add> : public run::any_plan {
     for (std::size_t j = 0; j < count_; ++j) {
       using faulty::fault;
       const fault what = faulty::backend::what;
-      const bool device = j == faulty::backend::where || what == fault::shifted;
-      if (device && what == fault::unwritten) continue;
+      const bool is_faulty = j == faulty::backend::where || what == fault::shifted;
+      if (is_faulty && what == fault::unwritten) continue;
       const float sum = load(bound[0], j) + load(bound[1], j);
-      store(bound[2], j, device ? spoiled(sum) : sum);
+      store(bound[2], j, is_faulty ? spoiled(sum) : sum);
     }
   }
 

@@ -16,7 +16,7 @@ namespace layerbench::run {
 namespace session_work_queue_test {
 
 using ::testing::AllOf;
-using testing::configuration_of;
+using testing::case_of;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using testing::mentions;
@@ -25,11 +25,11 @@ using ::testing::SizeIs;
 
 using WorkQueue = testing::work_queue_test;
 
-TEST_F(WorkQueue, AConfigurationIsDoneWhenItsSumIsPrecise) {
-  add_row(configuration_of("f32", 1, "1"), "a", "model", 3);
-  add_row(configuration_of("f32", 1, "1"), "b");
+TEST_F(WorkQueue, ACaseIsDoneWhenItsSumIsPrecise) {
+  add_row(case_of("f32", 1, "1"), "a", "model", 3);
+  add_row(case_of("f32", 1, "1"), "b");
   const stopping_criterion criterion = queue_rows({.sum_rows = true});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   for (std::int64_t round = 0; round < 7; ++round) {
     EXPECT_FALSE(only.done);
     // Rows vary by 30 %, but against each other.
@@ -45,10 +45,10 @@ TEST_F(WorkQueue, AConfigurationIsDoneWhenItsSumIsPrecise) {
 }
 
 TEST_F(WorkQueue, RowsAreDoneIndependently) {
-  add_row(configuration_of("f32", 1, "1"), "steady");
-  add_row(configuration_of("f32", 1, "1"), "noisy");
+  add_row(case_of("f32", 1, "1"), "steady");
+  add_row(case_of("f32", 1, "1"), "noisy");
   const stopping_criterion criterion = queue_rows({});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   for (std::int64_t round = 0; round < 8; ++round) {
     add_round(only, round, {1, round % 2 == 0 ? 1.2 : 0.8});
     EXPECT_THAT(criterion.end_round(only, queue_), IsEmpty());
@@ -58,10 +58,10 @@ TEST_F(WorkQueue, RowsAreDoneIndependently) {
   EXPECT_FALSE(only.done);
 }
 
-TEST_F(WorkQueue, MaxTimeEndsAConfigurationThatIsNotPrecise) {
-  add_row(configuration_of("f32", 1, "1"), "noisy");
+TEST_F(WorkQueue, MaxTimeEndsACaseThatIsNotPrecise) {
+  add_row(case_of("f32", 1, "1"), "noisy");
   const stopping_criterion criterion = queue_rows({.max_time = 10, .sum_rows = true});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   for (std::int64_t round = 0; round < 20; ++round) {
     add_round(only, round, {round % 2 == 0 ? 1.2 : 0.8});
     only.spent = static_cast<double>(round);
@@ -74,11 +74,11 @@ TEST_F(WorkQueue, MaxTimeEndsAConfigurationThatIsNotPrecise) {
   }
 }
 
-TEST_F(WorkQueue, AConfigurationIsOverBudgetAboveTheShareOfItsRounds) {
-  add_row(configuration_of("f32", 1, "1"), "slow");
+TEST_F(WorkQueue, ACaseIsOverBudgetAboveTheShareOfItsRounds) {
+  add_row(case_of("f32", 1, "1"), "slow");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 4, .max_time = 8, .sum_rows = true});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   only.spent = 1.9;
   EXPECT_FALSE(criterion.over_budget(only, queue_));
   only.spent = 2;
@@ -95,11 +95,11 @@ TEST_F(WorkQueue, AConfigurationIsOverBudgetAboveTheShareOfItsRounds) {
 }
 
 TEST_F(WorkQueue, StepSecondsExtrapolateFromTheTimedRows) {
-  add_row(configuration_of("f32", 1, "1"), "a", "model", 2, 0.25)->prepare({});
-  add_row(configuration_of("f32", 1, "1"), "b", "model", 1, 0.5)->prepare({});
-  add_row(configuration_of("f32", 1, "1"), "a", "hot", 2, 0.25)->prepare({});
+  add_row(case_of("f32", 1, "1"), "a", "model", 2, 0.25)->prepare({});
+  add_row(case_of("f32", 1, "1"), "b", "model", 1, 0.5)->prepare({});
+  add_row(case_of("f32", 1, "1"), "a", "hot", 2, 0.25)->prepare({});
   queue_ = make_work_queue(rows(), {});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   EXPECT_EQ(only.step_seconds(), 0);
   for (row_state& row : only.rows) row.share = row.benchmark->share();
   only.rows[0].rounds[0] = 3;
@@ -110,10 +110,10 @@ TEST_F(WorkQueue, StepSecondsExtrapolateFromTheTimedRows) {
 }
 
 TEST_F(WorkQueue, TheMinimumOfRoundsIsMeasuredOverTheTimeLimit) {
-  add_row(configuration_of("f32", 1, "1"), "slow");
+  add_row(case_of("f32", 1, "1"), "slow");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 3, .max_time = 0, .sum_rows = true});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   for (std::int64_t round = 0; round < 3; ++round) {
     only.spent += 100;
     add_round(only, round, {1});
@@ -121,23 +121,23 @@ TEST_F(WorkQueue, TheMinimumOfRoundsIsMeasuredOverTheTimeLimit) {
   }
 }
 
-TEST_F(WorkQueue, AConfigurationWhoseRowsFailedIsDoneWithoutAReason) {
+TEST_F(WorkQueue, ACaseWhoseRowsFailedIsDoneWithoutAReason) {
   for (const bool whole_models : {true, false}) {
     rows_.clear();
-    add_row(configuration_of("f32", 1, "1"), "a");
+    add_row(case_of("f32", 1, "1"), "a");
     const stopping_criterion criterion = queue_rows({.sum_rows = whole_models});
-    configuration_state& only = queue_.at(0).at(0);
+    case_state& only = queue_.at(0).at(0);
     only.rows[0].done = true;
     EXPECT_THAT(criterion.end_round(only, queue_), IsEmpty());
     EXPECT_TRUE(only.done);
   }
 }
 
-TEST_F(WorkQueue, AFailedRowDoesNotKeepAConfigurationOpen) {
-  add_row(configuration_of("f32", 1, "1"), "fails");
-  add_row(configuration_of("f32", 1, "1"), "runs");
+TEST_F(WorkQueue, AFailedRowDoesNotKeepACaseOpen) {
+  add_row(case_of("f32", 1, "1"), "fails");
+  add_row(case_of("f32", 1, "1"), "runs");
   const stopping_criterion criterion = queue_rows({.sum_rows = true});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   only.rows[0].done = true;
   std::string ending;
   for (std::int64_t round = 0; round < 7; ++round) {
@@ -148,9 +148,9 @@ TEST_F(WorkQueue, AFailedRowDoesNotKeepAConfigurationOpen) {
 }
 
 TEST_F(WorkQueue, PrecisionNeedsSixRounds) {
-  add_row(configuration_of("f32", 1, "1"), "steady");
+  add_row(case_of("f32", 1, "1"), "steady");
   const stopping_criterion criterion = queue_rows({.min_rounds = 2, .sum_rows = true});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   for (std::int64_t round = 0; round < 6; ++round) {
     add_round(only, round, {1});
     EXPECT_EQ(criterion.end_round(only, queue_).empty(), round < 5)
@@ -159,28 +159,28 @@ TEST_F(WorkQueue, PrecisionNeedsSixRounds) {
 }
 
 TEST_F(WorkQueue, AShortRunHasNoKnownPrecision) {
-  add_row(configuration_of("f32", 1, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "a");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 2, .max_time = 0, .sum_rows = true});
-  configuration_state& only = queue_.at(0).at(0);
+  case_state& only = queue_.at(0).at(0);
   add_round(only, 0, {1});
   add_round(only, 1, {1});
   EXPECT_THAT(criterion.end_round(only, queue_), AllOf(mentions("time"), Not(HasSubstr(" %"))));
 }
 
-TEST_F(WorkQueue, ConfigurationsOfOneModelAndBatchShareRounds) {
-  add_row(configuration_of("f32", 1, "1"), "a");
-  add_row(configuration_of("bf16", 1, "1"), "a");
-  add_row(configuration_of("f32", 1, "2"), "a");
-  add_row(configuration_of("f32", 8, "1"), "a");
+TEST_F(WorkQueue, CasesOfOneModelAndBatchShareRounds) {
+  add_row(case_of("f32", 1, "1"), "a");
+  add_row(case_of("bf16", 1, "1"), "a");
+  add_row(case_of("f32", 1, "2"), "a");
+  add_row(case_of("f32", 8, "1"), "a");
   queue_ = make_work_queue(rows(), {});
   ASSERT_THAT(queue_, SizeIs(3));
   EXPECT_THAT(queue_[0], SizeIs(2));
 }
 
 TEST_F(WorkQueue, EarlierRoundsCountAndAreNotContinued) {
-  const benchmark_row* known = add_row(configuration_of("f32", 1, "1"), "a");
-  add_row(configuration_of("f32", 1, "1"), "b");
+  const benchmark_row* known = add_row(case_of("f32", 1, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "b");
   const stopping_criterion criterion = queue_rows({.min_rounds = 3});
   EXPECT_EQ(resume(rounds_of(*known, 3), criterion), 3);
   EXPECT_EQ(criterion.passes_left(queue_), 3U);
@@ -188,9 +188,9 @@ TEST_F(WorkQueue, EarlierRoundsCountAndAreNotContinued) {
   EXPECT_FALSE(queue_.at(0).at(0).rows[1].done);
 }
 
-TEST_F(WorkQueue, AChainThatLacksRoundsReopensItsConfiguration) {
-  const benchmark_row* known = add_row(configuration_of("f32", 1, "1"), "a");
-  chain_spec wanted{known->name().configuration, [] { return nullptr; }, {}};
+TEST_F(WorkQueue, AChainThatLacksRoundsReopensItsCase) {
+  const benchmark_row* known = add_row(case_of("f32", 1, "1"), "a");
+  chain_spec wanted{known->name().model_case, [] { return nullptr; }, {}};
   const stopping_criterion criterion({.min_rounds = 2});
   queue_ = make_work_queue(rows(), {wanted});
   result::results before = rounds_of(*known, 2);
@@ -198,20 +198,20 @@ TEST_F(WorkQueue, AChainThatLacksRoundsReopensItsConfiguration) {
   EXPECT_TRUE(queue_.at(0).at(0).open());
   EXPECT_FALSE(queue_.at(0).at(0).rows[0].done);
   for (result::measurement row : before.rows) {
-    row.name = result::row_name::chain(known->name().configuration);
+    row.name = result::row_name::chain(known->name().model_case);
     before.chains.push_back(row);
   }
   EXPECT_EQ(resume(before, criterion), 2);
   EXPECT_FALSE(queue_.at(0).at(0).open());
 }
 
-TEST_F(WorkQueue, ResumedRowsDoNotKeepAConfigurationOpen) {
-  const benchmark_row* known = add_row(configuration_of("f32", 1, "1"), "a");
-  add_row(configuration_of("f32", 1, "1"), "b");
+TEST_F(WorkQueue, ResumedRowsDoNotKeepACaseOpen) {
+  const benchmark_row* known = add_row(case_of("f32", 1, "1"), "a");
+  add_row(case_of("f32", 1, "1"), "b");
   const stopping_criterion criterion =
       queue_rows({.min_rounds = 2, .precision = 0, .max_time = 1e9, .sum_rows = true});
   static_cast<void>(resume(rounds_of(*known, 2), criterion));
-  configuration_state& one = queue_.at(0).at(0);
+  case_state& one = queue_.at(0).at(0);
   one.rows[1].rounds = {{2, 1.0}};
   EXPECT_EQ(criterion.end_round(one, queue_), "");
   one.rows[1].rounds[3] = 1.0;

@@ -8,6 +8,7 @@
 #include <layerbench/op/list.hpp>
 #include <layerbench/shape/layout.hpp>
 #include <layerbench/shape/record_json.hpp>
+#include <layerbench/shape/record_key.hpp>
 
 #include "support/random_ops.hpp"
 
@@ -55,6 +56,20 @@ TEST(key, writes_enums_texts_numbers_and_dims) {
   EXPECT_EQ(key(op::batchnorm{1, 2, 3, 4, 0.001}), "n:1,c:2,h:3,w:4,epsilon:0.001");
 }
 
+TEST(key, that_no_record_has_is_not_read) {
+  const auto is_read = [](const std::string& text) {
+    return read_key(text, fields_of(op::conv{})).has_value();
+  };
+  EXPECT_TRUE(is_read(small_key + ",stride:2x1,pad:1x1x1x2,bias:1,post:relu+add"));
+  for (const std::string wrong :
+       {",", ",bias", ",bias:", ",bias:2", ",groups:x", ",groups:0", ",pad:-1", ",groups:1x1",
+        ",stride:1x2x3", ",stride:", ",pad:1x2x3", ",post:", ",post:relu+none", ",color:1", " "}) {
+    EXPECT_FALSE(is_read(small_key + wrong)) << wrong;
+  }
+  EXPECT_FALSE(is_read("")) << "lacks required fields";
+  EXPECT_FALSE(is_read("n:1,c:2,h:8,w:9,k:4,r:3")) << "lacks s";
+}
+
 TEST(key, tells_records_apart_and_only_those) {
   dice d(11);
   std::map<std::string, op::conv> seen;
@@ -89,6 +104,17 @@ TYPED_TEST(every_op, survives_writing_and_reading) {
     const auto copy = read<TypeParam>(text);
     ASSERT_EQ(key(copy), key(original)) << text;
     ASSERT_EQ(json::write_record(copy).dump(), text);
+  }
+}
+
+TYPED_TEST(every_op, is_found_again_by_its_key) {
+  dice d(13);
+  for (int i = 0; i < 200; ++i) {
+    const auto original = random_op<TypeParam>(d);
+    const auto fields = read_key(key(original), fields_of(TypeParam{}));
+    ASSERT_TRUE(fields) << key(original);
+    ASSERT_EQ(json::write_record(record_of<TypeParam>(*fields)), json::write_record(original))
+        << key(original);
   }
 }
 

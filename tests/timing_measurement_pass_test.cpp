@@ -72,7 +72,7 @@ TEST(Mean, CountsBothModesOfWorkThatHasTwo) {
 }
 
 /// A row of calls that do what `call` does, for at least `least_time`.
-result::measurement visited(const std::function<void(std::int64_t)>& call, double least_time) {
+result::measurement measured(const std::function<void(std::int64_t)>& call, double least_time) {
   stopwatch watch(clock::thread_cpu);
   const sampling how{
       .warm_up = 0, .least_time = least_time, .most_time = 4 * least_time, .most_calls = 1};
@@ -89,8 +89,8 @@ void spin(std::int64_t /*calls*/) {
   }
 }
 
-TEST(Visit, TellsItsSamplesInOrder) {
-  const result::measurement row = visited(spin, 0.03);
+TEST(MeasurementPass, TellsItsSamplesInOrder) {
+  const result::measurement row = measured(spin, 0.03);
   const auto& counters = row.counters;
   EXPECT_GE(row.seconds, 0.00099);
   EXPECT_LE(counters.at("min_s"), counters.at("low_s"));
@@ -102,19 +102,19 @@ TEST(Visit, TellsItsSamplesInOrder) {
   EXPECT_EQ(counters.at("samples"), static_cast<double>(row.calls));
 }
 
-TEST(Visit, OfFewSamplesHasNoInterval) {
-  const result::measurement row = visited(spin, 0);
+TEST(MeasurementPass, OfFewSamplesHasNoInterval) {
+  const result::measurement row = measured(spin, 0);
   EXPECT_EQ(row.counters.at("samples"), 1);
   EXPECT_THAT(row.counters, Not(::testing::Contains(::testing::Key("low_s"))));
   EXPECT_TRUE(row.counters.contains("mean_s"));
 }
 
-TEST(Visit, IsDisturbedWhereTheThreadHadNoProcessor) {
+TEST(MeasurementPass, IsDisturbedWhereTheThreadHadNoProcessor) {
   const auto waits = [](std::int64_t calls) {
     spin(calls);
     std::this_thread::sleep_for(std::chrono::milliseconds(2));
   };
-  const result::measurement row = visited(waits, 0.01);
+  const result::measurement row = measured(waits, 0.01);
   EXPECT_EQ(row.counters.at("disturbed"), 1);
   EXPECT_GT(row.counters.at("wall_s"), row.counters.at("cpu_s"));
 }

@@ -26,7 +26,7 @@ using ::testing::SizeIs;
 struct machine {
   double call_seconds;
   double clock_seconds;
-  double ready_seconds = 0;  ///< to make one call ready
+  double setup_seconds = 0;  ///< to set up one call
   double time = 0;
   double started = 0;
   std::vector<std::int64_t> batches = {};  ///< `times` of each use of call()
@@ -38,7 +38,7 @@ struct machine {
     const double seconds = (time += clock_seconds) - started;
     return {seconds, seconds, seconds};
   }
-  void set_up(std::int64_t times) { time += ready_seconds * static_cast<double>(times); }
+  void set_up(std::int64_t times) { time += setup_seconds * static_cast<double>(times); }
   void call(std::int64_t times) {
     batches.push_back(times);
     time += call_seconds * static_cast<double>(times);
@@ -215,7 +215,7 @@ TEST(Sampler, KeepsTheDisturbedSamplesApart) {
   EXPECT_THAT(taken.seconds, ::testing::Contains(6 * millisecond));
 }
 
-TEST(Sampler, ShowsADriftWithinAVisit) {
+TEST(Sampler, ShowsADriftWithinAMeasurementPass) {
   machine device{millisecond, 0};
   const auto slower_and_slower = [&](std::int64_t times) {
     device.call(times);
@@ -285,7 +285,7 @@ TEST(Sampler, ItsIntervalHoldsTheMedianAndItsMeanIsTrue) {
       means.push_back(mean_without_stalls(taken.seconds).seconds / millisecond);
     }
     EXPECT_GE(covered, 0.95 * trials) << item.name;
-    // Visits with several stalls are rare; predictions leave them out.
+    // Measurement passes with several stalls are rare; predictions leave them out.
     EXPECT_NEAR(stats::median(std::move(means)), item.mean, 0.01 * item.mean) << item.name;
   }
 }

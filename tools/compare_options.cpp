@@ -29,7 +29,7 @@ std::vector<std::string> regressions(const analysis::comparison& all, double all
     if (of.verdict != analysis::verdict::slower || slower <= allowed) return;
     found.push_back(fmt::format("{} is {:.1f} % slower", name, slower));
   };
-  for (const analysis::compared_model& model : all.models) add(model.configuration.text(), model);
+  for (const analysis::compared_model& model : all.models) add(model.model_case.text(), model);
   if (!all.models.empty()) return found;
   for (const analysis::compared_layer& layer : all.layers) add(layer.row.name, layer);
   return found;
@@ -115,7 +115,7 @@ void require_no_regression(const Comparison& all, const compare_options& chosen)
   std::vector<std::string> found;
   for (const analysis::uncompared& other : all.left_out) {
     if (other.incomplete)
-      found.push_back(fmt::format("{}: {}", other.configuration.text(), other.reason));
+      found.push_back(fmt::format("{}: {}", other.model_case.text(), other.reason));
   }
   if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
   if (!chosen.allowed.empty()) {

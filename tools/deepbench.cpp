@@ -41,7 +41,7 @@ std::vector<model::graph> sweeps_of(const std::vector<result::results>& files,
   if (!wanted.empty()) return sweeps;
   std::set<std::string> measured;
   for (const result::results& file : files) {
-    for (const result::measurement& row : file.rows) measured.insert(row.name.configuration.model);
+    for (const result::measurement& row : file.rows) measured.insert(row.name.model_case.model);
   }
   for (const std::string& name : model::list(shapes, "sweeps")) {
     if (measured.contains(name)) sweeps.push_back(model::load(model::find(name, shapes)));

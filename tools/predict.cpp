@@ -145,7 +145,7 @@ void add_overheads(std::vector<analysis::prediction>& predictions,
   for (analysis::prediction& one : predictions) {
     if (!one.step) continue;
     const std::string reason = analysis::add_engine_overhead(one, files, chosen.engine, overheads);
-    if (!reason.empty()) left_out += fmt::format("\n{}: {}", one.configuration.text(), reason);
+    if (!reason.empty()) left_out += fmt::format("\n{}: {}", one.model_case.text(), reason);
   }
   const auto has_one = [](const analysis::prediction& p) { return p.engine || !p.step; };
   if (std::ranges::none_of(predictions, has_one)) {
@@ -254,7 +254,7 @@ void require_complete(const std::vector<analysis::prediction>& predictions,
   std::string missing;
   for (const analysis::prediction& prediction : predictions) {
     if (prediction.missing.empty()) continue;
-    missing += fmt::format("\n  {}", prediction.configuration.text());
+    missing += fmt::format("\n  {}", prediction.model_case.text());
     if (!listed) missing += fmt::format(": {}", fmt::join(prediction.missing, " "));
   }
   if (missing.empty()) return;
@@ -319,7 +319,7 @@ void add_predict(CLI::App& app) {
     std::vector<analysis::prediction> predictions = analysis::predict(files, options->predict);
     if (!options->engine.empty()) add_overheads(predictions, files, *options);
     const auto trains = [](const analysis::prediction& p) {
-      return p.configuration.phase() == "training";
+      return p.model_case.phase() == "training";
     };
     if (run && std::ranges::none_of(predictions, trains)) throw no_training("--epochs");
     if (mix) require_service(predictions, *mix);

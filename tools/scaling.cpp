@@ -115,7 +115,7 @@ void write_trace(const std::string& file, overwrite_rule rule,
   if (all.size() != 1 || all.front().steps.size() != 1) {
     std::vector<std::string> cases;
     for (const analysis::data_parallel& of : all) {
-      cases.push_back(of.single.configuration.text());
+      cases.push_back(of.single.model_case.text());
     }
     throw usage_error(fmt::format(
         "--trace is of one step: give one number of devices and one case, by --model or "
@@ -222,7 +222,7 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
   } else {
     results = read_files(files);
     const auto trains = [](const result::measurement& row) {
-      return row.name.configuration.phase() == "training";
+      return row.name.model_case.phase() == "training";
     };
     if (std::ranges::none_of(results, [&](const result::results& file) {
           return std::ranges::any_of(file.rows, trains);

@@ -43,7 +43,7 @@ void sort_cases(std::vector<analysis::validated>& cases, case_order by) {
   using analysis::validated;
   const auto error = [](const validated& one) { return std::abs(one.error()); };
   const auto time = [](const validated& one) { return one.measured.seconds; };
-  const auto name = [](const validated& one) { return one.predicted.configuration.text(); };
+  const auto name = [](const validated& one) { return one.predicted.model_case.text(); };
   switch (by) {
     case case_order::file: break;
     case case_order::error: std::ranges::stable_sort(cases, std::ranges::greater{}, error); break;
@@ -76,7 +76,7 @@ bool has_chains(const std::vector<result::results>& files) {
 void require_complete(const analysis::validation& all) {
   std::string left_out;
   for (const analysis::unvalidated& other : all.left_out) {
-    left_out += fmt::format("\n  {}: {}", other.configuration.text(), other.reason);
+    left_out += fmt::format("\n  {}: {}", other.model_case.text(), other.reason);
   }
   if (!left_out.empty()) throw error("not validated:" + left_out, exit_code::incomplete);
 }
@@ -115,7 +115,7 @@ void add_validate(CLI::App& app) {
       engines = analysis::validate_engines(files, engine_files, options->predict, overheads);
     }
     if (all.cases.empty() && all.left_out.empty() && engines.empty()) {
-      throw nothing_matched("no chain of what was chosen; " + analysis::list_configurations(files));
+      throw nothing_matched("no chain of what was chosen; " + analysis::list_cases(files));
     }
     sort_cases(all.cases, options->order);
     for (analysis::engine_validation& one : engines) sort_cases(one.pairs.cases, options->order);

@@ -33,12 +33,12 @@ inline std::string decoding_results(const std::filesystem::path& path,
   for (const timed_case& one : timed) {
     const model::graph graph =
         model::load(path, {{"tokens", one.tokens}, {"context", one.context}});
-    const result::configuration_name configuration{"reference", "f32", graph.name,
-                                                   model::batch(graph), one.named};
+    const result::case_name model_case{"reference", "f32", graph.name, model::batch(graph),
+                                       one.named};
     for (const model::primitive& p :
          model::primitives(model::inference_step(graph, dtype::f32, {"activation"}))) {
-      cases[configuration].push_back(result::planned_of(p));
-      const result::row_name name{configuration, std::string(p.op.name()), "fwd", p.layer, "hot"};
+      cases[model_case].push_back(result::planned_of(p));
+      const result::row_name name{model_case, std::string(p.op.name()), "fwd", p.layer, "hot"};
       for (const int round : {0, 1, 2}) {
         rows.push_back({{"name", name.text()},
                         {"run_type", "iteration"},

@@ -42,9 +42,9 @@ inline std::string training_results(const std::vector<std::int64_t>& batches) {
     for (const analysis::layer_time& layer : p.layers) {
       result::planned what{layer.name, layer.op, layer.pass, layer.key, layer.count};
       what.part = layer.part;
-      cases[p.configuration].push_back(what);
+      cases[p.model_case].push_back(what);
       const std::string name =
-          result::row_name{p.configuration, layer.op, layer.pass, layer.name, "hot"}.text();
+          result::row_name{p.model_case, layer.op, layer.pass, layer.name, "hot"}.text();
       for (const int round : {0, 1, 2}) {
         const double seconds = (layer.seconds + 1e-9) * (1 + 0.01 * round);
         rows.push_back({{"name", name},

@@ -13,16 +13,16 @@
 /// Small result files in memory, and their predictions.
 namespace layerbench::testing {
 
-inline const result::configuration_name net{"reference", "f32", "net", 4, {}};
+inline const result::case_name net{"reference", "f32", "net", 4, {}};
 
 /// The rounds of one row; round i takes `seconds[i]`.
-inline std::vector<result::measurement> rounds(const result::configuration_name& configuration,
+inline std::vector<result::measurement> rounds(const result::case_name& model_case,
                                                const std::string& layer, const std::string& key,
                                                const std::vector<double>& seconds) {
   std::vector<result::measurement> rows;
   for (const double second : seconds) {
     result::measurement row;
-    row.name = {configuration, "conv", "fwd", layer, "hot"};
+    row.name = {model_case, "conv", "fwd", layer, "hot"};
     row.label.key = key;
     row.round = static_cast<std::int64_t>(rows.size());
     row.seconds = second;

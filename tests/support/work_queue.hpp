@@ -18,9 +18,8 @@
 /// Work queues of rows that cost nothing.
 namespace layerbench::testing {
 
-[[nodiscard]] inline result::configuration_name configuration_of(const std::string& dtype,
-                                                                 std::int64_t batch,
-                                                                 const std::string& threads) {
+[[nodiscard]] inline result::case_name case_of(const std::string& dtype, std::int64_t batch,
+                                               const std::string& threads) {
   return {"reference", dtype, "tiny", batch, {{"threads", threads}}};
 }
 
@@ -30,10 +29,10 @@ class work_queue_test : public ::testing::Test {
       std::make_unique<run::backend_device<reference::backend, op::add>>(1));
   std::vector<std::unique_ptr<run::benchmark_row>> rows_;
 
-  run::benchmark_row* add_row(const result::configuration_name& configuration,
-                              const std::string& layer, const std::string& cache = "model",
-                              std::int64_t count = 1, double share = 0) {
-    run::row_spec what{.name = {configuration, "add", "fwd", layer, cache},
+  run::benchmark_row* add_row(const result::case_name& model_case, const std::string& layer,
+                              const std::string& cache = "model", std::int64_t count = 1,
+                              double share = 0) {
+    run::row_spec what{.name = {model_case, "add", "fwd", layer, cache},
                        .op = op::any(op::add{{4}}),
                        .count = count,
                        .signature = {},
@@ -57,8 +56,8 @@ class work_queue_test : public ::testing::Test {
   /// Takes over the rounds of a file; returns the number of the next round.
   std::int64_t resume(const result::results& earlier, const run::stopping_criterion& criterion) {
     const std::int64_t next = run::restore(earlier, queue_);
-    for (run::configuration_group& group : queue_) {
-      for (run::configuration_state& configuration : group) criterion.mark_done(configuration);
+    for (run::case_group& group : queue_) {
+      for (run::case_state& model_case : group) criterion.mark_done(model_case);
     }
     return next;
   }
@@ -74,11 +73,11 @@ class work_queue_test : public ::testing::Test {
     }
     return file;
   }
-  /// Adds a round with one value per row of the configuration.
-  static void add_round(run::configuration_state& configuration, std::int64_t round,
+  /// Adds a round with one value per row of the case.
+  static void add_round(run::case_state& model_case, std::int64_t round,
                         const std::vector<double>& seconds) {
     for (std::size_t i = 0; i < seconds.size(); ++i) {
-      configuration.rows.at(i).rounds[round] = seconds[i];
+      model_case.rows.at(i).rounds[round] = seconds[i];
     }
   }
 };

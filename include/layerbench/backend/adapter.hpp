@@ -98,7 +98,7 @@ template <backend B, class Op>
 
 }  // namespace detail
 
-/// The registry entry of backend `B`, with its plans of those of `Ops` that it implements.
+/// The registry entry of backend `B`. It has a plan of each of `Ops` that the backend implements.
 template <backend B, op::operation... Ops>
 [[nodiscard]] backend_entry entry_of(op::list<Ops...> /*ops*/) {
   backend_entry entry = B::entry();
@@ -118,7 +118,7 @@ template <backend B, op::operation... Ops>
   return entry;
 }
 
-/// A device on backend `B` with plans of those of `Ops` that it implements.
+/// A device on backend `B`. It has a plan of each of `Ops` that the backend implements.
 template <backend B, op::operation... Ops>
 class backend_device : public compute_device {
  public:

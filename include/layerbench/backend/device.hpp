@@ -46,7 +46,7 @@ class compute_device {
   [[nodiscard]] std::size_t cache_bytes() const;
   /// Bytes of the private caches of the cores that its threads use, together; 0 on GPUs.
   [[nodiscard]] std::size_t core_cache_bytes() const;
-  /// For each thread the number of the NUMA node on which memory lies that it touches first; empty
+  /// The number of the NUMA node, for each thread, of memory that the thread touches first; empty
   /// on GPUs.
   [[nodiscard]] std::vector<int> node_by_thread() const;
   /// Whether it records, so that there is a choice of timing.
@@ -83,8 +83,9 @@ class compute_device {
   /// not allocate, nor wait. Throws `unsupported` where something in it cannot be recorded.
   [[nodiscard]] std::unique_ptr<recording> record(const std::function<void()>& work);
 
-  /// The plan that was chosen, by whoever was told to, where the request names no algorithm. Throws
-  /// `unsupported`, and where implements_op says no.
+  /// The plan of the algorithm that the request names, else of the one that the function of
+  /// set_choice() names, else the library's. All-reduces are planned by that of
+  /// set_between_ranks(). Throws `unsupported`, also where implements_op() is false.
   [[nodiscard]] std::unique_ptr<any_plan> plan(const op::any& op, plan_request request);
   /// The library's plan: no choice is made, and an all-reduce is not between ranks.
   [[nodiscard]] std::unique_ptr<any_plan> make_plan(const op::any& op, plan_request request);

@@ -55,16 +55,16 @@ class host_buffer {
   /// Later buffers lie on these NUMA nodes (machine::nodes_for); none: where they are first
   /// touched.
   static void use_nodes(std::vector<int> nodes) { nodes_ = std::move(nodes); }
-  /// For each thread on these processors the node on which buffers lie that it touches first; the
-  /// first one of all where the nodes are given.
+  /// The NUMA node, for each thread on these processors, of buffers that the thread touches first.
+  /// After use_nodes() it is the first of those nodes.
   [[nodiscard]] static std::vector<int> nodes_by_first_touch(
       const machine::topology& of, const std::vector<machine::processor_list>& threads) {
     if (!nodes_.empty()) return std::vector<int>(threads.size(), nodes_.front());
     return machine::node_by_thread(of, threads);
   }
 
-  /// Bytes that buffers may still have: what the system has to give, less what buffers were
-  /// promised and have not touched yet. Nothing where the system does not say.
+  /// Bytes that new buffers may have: the system's available memory without the part of existing
+  /// buffers that was not touched yet. Nothing where the system does not say.
   [[nodiscard]] static std::optional<std::int64_t> available_bytes() {
     const auto available = machine::available_memory_bytes();
     if (!available) return std::nullopt;

@@ -23,8 +23,8 @@ namespace layerbench {
 struct plan_request {
   op::pass pass = op::pass::fwd;
   dtype type = dtype::f32;
-  layout order = layout::nhwc;
-  std::size_t workspace_limit = std::size_t{4} << 30U;  ///< most bytes of scratch memory
+  layerbench::layout layout = layerbench::layout::nhwc;  ///< of activations
+  std::size_t workspace_limit = std::size_t{4} << 30U;   ///< most bytes of scratch memory
   std::string algorithm = {};        ///< the plan that calls itself so; empty: the library's choice
   bool recorded = false;             ///< its calls run as a graph, where the backend's plans record
   std::shared_ptr<void> built = {};  ///< of run::any_plan::alternatives(): the plan to use
@@ -61,7 +61,7 @@ class bound_plan {
   virtual ~bound_plan() = default;
   /// Moves the call to other operands.
   virtual void place(std::span<const address> operands) = 0;
-  /// Makes whoever else takes part in its calls ready for so many of them.
+  /// Tells the other processes that take part in its calls how many follow.
   virtual void announce_calls(std::int64_t /*calls*/) {}
   /// Enqueues one call.
   virtual void run() = 0;

@@ -19,10 +19,10 @@
 
 namespace layerbench {
 
-/// Strides in elements: images n*c*h*w in `order`, channels-last for layout::any; other tensors
-/// row-major.
-[[nodiscard]] inline dims strides(const dims& extents, layout order) {
-  if (extents.size() == 4 && order != layout::nchw) {
+/// Strides in elements: images n*c*h*w in `image_layout`, channels-last for layout::any; other
+/// tensors row-major.
+[[nodiscard]] inline dims strides(const dims& extents, layout image_layout) {
+  if (extents.size() == 4 && image_layout != layout::nchw) {
     const std::int64_t c = extents[1];
     const std::int64_t w = extents[3];
     return {c * extents[2] * w, 1, w * c, c};
@@ -46,12 +46,12 @@ class strided_operands : public run::any_plan {
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
 
  protected:
-  /// All in the layout `order`.
-  strided_operands(std::vector<op::operand> logical, layout order) {
+  /// All in that layout, see strides().
+  strided_operands(std::vector<op::operand> logical, layout image_layout) {
     for (op::operand& operand : logical) {
-      const bool channels_last = operand.extents.size() == 4 && order != layout::nchw;
+      const bool channels_last = operand.extents.size() == 4 && image_layout != layout::nchw;
       const std::string text = channels_last ? "acdb" : op::plain_order(operand.extents);
-      dims operand_strides = strides(operand.extents, order);
+      dims operand_strides = strides(operand.extents, image_layout);
       add(std::move(operand), text, std::move(operand_strides));
     }
   }

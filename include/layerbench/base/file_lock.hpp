@@ -24,7 +24,7 @@ class file_lock {
   /// Throws usage_error when another process has the lock, or `<path>.lock` cannot be written.
   explicit file_lock(const std::string& path) : lock_file_(path + ".lock") {
     struct stat locked{};
-    // Whoever had the lock may have removed its file between open and flock: then it is made again.
+    // The last holder may have removed the file between open and flock: then it is made again.
     while (locked.st_nlink == 0) {
       close();
       file_ = ::open(lock_file_.c_str(), O_RDWR | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0666);

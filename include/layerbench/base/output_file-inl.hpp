@@ -161,7 +161,7 @@ LAYERBENCH_INLINE int output_file::write_temporary(std::string_view text,
                                                    std::filesystem::path& temporary) const {
   int file = -1;
   std::random_device random;
-  // Whoever may write to the folder could have put a link there, which must not be followed.
+  // Other users of the folder could have put a link there, which must not be followed.
   for (int attempt = 0; file < 0 && attempt < 100; ++attempt) {
     temporary = path_.string() + fmt::format(".tmp{:08x}", random());
     file = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666);

@@ -37,8 +37,8 @@ namespace layerbench {
   return result;
 }
 
-/// Writes text without control characters to stdout or stderr. A failure is left to whoever closes
-/// the stream: a message that nobody can read is no reason to end.
+/// Writes text without control characters to stdout or stderr. A failure shows when the stream
+/// is closed: a message that nobody can read is no reason to end.
 inline void print_plain(std::FILE* to, std::string_view text) {
   const std::string plain = without_controls(text);
   static_cast<void>(std::fwrite(plain.data(), 1, plain.size(), to));

@@ -41,8 +41,8 @@ class device_context {
   /// uses.
   void evict_private_caches(std::size_t bytes);
 
-  /// Scratch memory, which all plans share. It never moves: a larger request gets new memory, and
-  /// whoever holds the old one keeps it. It is freed when no one holds it.
+  /// Scratch memory, which all plans share. It never moves: a larger request gets new memory.
+  /// Plans keep the old memory, which is freed when none holds it.
   [[nodiscard]] std::shared_ptr<device_memory> workspace(std::size_t bytes);
 
   /// Runs `verify` if no earlier call with `work` did. A `Failure` that it throws is thrown again

@@ -12,6 +12,7 @@
 
 #include <layerbench/backend/device.hpp>
 #include <layerbench/cache_state/buffer_layout.hpp>
+#include <layerbench/cache_state/call_setup.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/cache_state/eviction.hpp>
 #include <layerbench/cache_state/op_in_context.hpp>
@@ -55,7 +56,8 @@ class operand_ring {
       : context_(context),
         plan_(plan),
         cache_(what.cache),
-        layout_(buffer_layout_of(context.device(), plan, what)) {
+        layout_(buffer_layout_of(context.device(), plan, what)),
+        setup_(context.device(), layout_, what) {
     set_limits();
     fill_own(seed);
   }
@@ -69,11 +71,11 @@ class operand_ring {
   /// the rings then lasts as long, where other tenants of the host evict from shared caches
   /// meanwhile, but no longer than they need to evict all.
   void set_step_seconds(double seconds) {
-    if (!layout_.paced || seconds == step_seconds_) return;
+    if (!setup_.paced || seconds == step_seconds_) return;
     step_seconds_ = seconds;
     const double turn = std::min(seconds, longest_turn);
     period_ = turn / static_cast<double>(layout_.slots);
-    layout_.set_leads(turn > 0 ? seconds / turn : 1);
+    setup_.set_leads(layout_, turn > 0 ? seconds / turn : 1);
   }
 
   /// Runs through the rings before the next call, once or several times: reads the operands, and
@@ -82,7 +84,7 @@ class operand_ring {
   /// warm-up calls do as well, and the reads are left out if such calls follow.
   void warm_shared_cache(bool warm_up_follows = true) {
     set_memory();
-    const bool reads = layout_.warm_shared_cache || !warm_up_follows;
+    const bool reads = setup_.warm_shared_cache || !warm_up_follows;
     const std::int64_t read_calls = reads ? slots() : 0;
     std::int64_t calls = read_calls;
     for (const setup_op& op : layout_.setup_ops) calls = std::max(calls, op.lead());
@@ -123,15 +125,15 @@ class operand_ring {
     calls_since_warming_ += different;
     const std::span all(layout_.setup_ops);
     for (std::int64_t i = 0; i < different; ++i) {
-      run(all.first(layout_.first_after_eviction), next_ + i);
+      run(all.first(setup_.first_after_eviction), next_ + i);
       wait_until(due_);
-      context_.evict_private_caches(layout_.private_eviction_bytes);
-      run(all.subspan(layout_.first_after_eviction), next_ + i);
+      context_.evict_private_caches(setup_.private_eviction_bytes);
+      run(all.subspan(setup_.first_after_eviction), next_ + i);
       bind(static_cast<std::size_t>(i), next_ + i);
     }
     context_.device().synchronize();
     if (cache_ == cache_state::model) {
-      evict_instruction_cache(context_.device(), layout_.filler_blocks);
+      evict_instruction_cache(context_.device(), setup_.filler_blocks);
     }
     bound_.front()->announce_calls(calls);  // plans of several ranks bind one call only
   }
@@ -143,7 +145,7 @@ class operand_ring {
     }
     context_.device().finish();
     next_ += std::min(calls, most_bound_);
-    results_unread_ = layout_.reads_results;
+    results_unread_ = setup_.reads_results;
   }
 
   // To record calls (see recorded_row), use these functions and not those above.
@@ -182,7 +184,7 @@ class operand_ring {
   /// Slots of the rings of constants and of updated memory.
   [[nodiscard]] std::int64_t slots() const { return static_cast<std::int64_t>(layout_.slots); }
   /// Bytes that a call and its setup ops touch.
-  [[nodiscard]] std::size_t call_bytes() const { return layout_.touched_bytes; }
+  [[nodiscard]] std::size_t call_bytes() const { return layout_.call_bytes; }
 
   /// Bytes of all shared rings: those touched between two uses of the same constants.
   [[nodiscard]] std::size_t ring_bytes() const {
@@ -197,17 +199,17 @@ class operand_ring {
     return sum;
   }
   /// Bytes read before each call to evict the private caches.
-  [[nodiscard]] std::size_t evicted_bytes() const { return layout_.private_eviction_bytes; }
+  [[nodiscard]] std::size_t evicted_bytes() const { return setup_.private_eviction_bytes; }
 
   /// The activations that a call writes. What a step keeps, such as weights, is not among them: no
   /// later layer of the step reads it.
   [[nodiscard]] std::vector<memory_range> results_of(std::int64_t call) const {
-    const std::vector<address> places = layout_.rings.at(layout_.slices, call);
+    const std::vector<address> places = layout_.rings.at(layout_.positions, call);
     std::vector<memory_range> results;
     for (std::size_t i = 0; i < places.size(); ++i) {
       const plan_operand& operand = plan_.operands()[i];
       const bool written = operand.logical.role == op::role::destination;
-      if (written && layout_.slices[i].kind == buffer_kind::activations)
+      if (written && layout_.positions[i].kind == buffer_kind::activations)
         results.push_back({places[i], operand.bytes});
     }
     return results;
@@ -246,7 +248,7 @@ class operand_ring {
   /// Turns of the rings that warm the shared cache: several where results are read again. More than
   /// six did not increase what a cache of 260 MiB kept.
   [[nodiscard]] std::int64_t warm_up_turns() const {
-    if (!layout_.reads_results) return 1;
+    if (!setup_.reads_results) return 1;
     constexpr std::size_t most = 6;
     const std::size_t turns = turns_that_warm(context_.device().cache_bytes(), ring_bytes());
     return static_cast<std::int64_t>(std::min(most, turns));
@@ -287,7 +289,7 @@ class operand_ring {
     layout_.rings.set_memory(buffer_kind::own, own_->data());
     auto* first = static_cast<std::byte*>(own_->data());
     compute_device& device = context_.device();
-    fill_own_operands(device, plan_, layout_.slices, first, seed, context_.numbers());
+    fill_own_operands(device, plan_, layout_.positions, first, seed, context_.numbers());
     for (const setup_op& op : layout_.setup_ops) op.fill_own(context_, first, seed);
     for (std::size_t done = slot; done < bytes; done += slot) {
       device.copy(first + done, first, slot);
@@ -296,7 +298,7 @@ class operand_ring {
 
   /// Binds the plan to the operands of a call, as the `index`-th of those that are set up together.
   void bind(std::size_t index, std::int64_t call) {
-    const std::vector<address> places = layout_.rings.at(layout_.slices, call);
+    const std::vector<address> places = layout_.rings.at(layout_.positions, call);
     if (index < bound_.size()) {
       bound_[index]->place(places);
     } else {
@@ -309,6 +311,7 @@ class operand_ring {
   const any_plan& plan_;
   cache_state cache_;
   buffer_layout layout_;
+  call_setup setup_;
   std::unique_ptr<device_memory> own_;
   std::shared_ptr<device_memory> workspace_;
   std::vector<std::unique_ptr<bound_plan>> bound_;

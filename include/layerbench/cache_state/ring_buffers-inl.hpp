@@ -14,12 +14,12 @@
 
 namespace layerbench::run {
 
-LAYERBENCH_INLINE slice ring_buffers::add(buffer_kind kind, std::size_t bytes) {
+LAYERBENCH_INLINE ring_position ring_buffers::add(buffer_kind kind, std::size_t bytes) {
   ring& to = ring_of(kind);
   // Large operands begin at a page, as a model's tensors do. Small ones are packed: a page for
   // each would make the ring many times as long as the memory that is touched.
   const std::size_t alignment = kind == buffer_kind::own || bytes < page ? cache_line : page;
-  const slice result{kind, rounded_up(to.slot_bytes, alignment)};
+  const ring_position result{kind, rounded_up(to.slot_bytes, alignment)};
   to.slot_bytes = result.offset + bytes;
   to.alignment = std::max(to.alignment, alignment);
   return result;
@@ -44,18 +44,18 @@ LAYERBENCH_INLINE std::size_t ring_buffers::ring_bytes(buffer_kind kind) const {
   return rings_.at(index(kind)).bytes;
 }
 
-LAYERBENCH_INLINE address ring_buffers::at(const slice& of, std::int64_t call) const {
+LAYERBENCH_INLINE address ring_buffers::at(const ring_position& of, std::int64_t call) const {
   const ring& in = rings_.at(index(of.kind));
   if (in.bytes == 0) return in.memory;  // of operands that a library does without
   const std::size_t slot = static_cast<std::size_t>(call) * in.slot_bytes % in.bytes;
   return static_cast<std::byte*>(in.memory) + slot + of.offset;
 }
 
-LAYERBENCH_INLINE std::vector<address> ring_buffers::at(const std::vector<slice>& slices,
+LAYERBENCH_INLINE std::vector<address> ring_buffers::at(const std::vector<ring_position>& positions,
                                                         std::int64_t call) const {
   std::vector<address> addresses;
-  addresses.reserve(slices.size());
-  for (const slice& of : slices) addresses.push_back(at(of, call));
+  addresses.reserve(positions.size());
+  for (const ring_position& of : positions) addresses.push_back(at(of, call));
   return addresses;
 }
 

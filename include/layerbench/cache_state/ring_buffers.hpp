@@ -20,7 +20,7 @@ inline constexpr std::array shared_buffer_kinds{buffer_kind::constants, buffer_k
                                                 buffer_kind::updated};
 
 /// Where an operand lies in a ring slot.
-struct slice {
+struct ring_position {
   buffer_kind kind;
   std::size_t offset;
 };
@@ -30,7 +30,7 @@ struct slice {
 class ring_buffers {
  public:
   /// Reserves bytes in every slot of a kind's ring.
-  slice add(buffer_kind kind, std::size_t bytes);
+  ring_position add(buffer_kind kind, std::size_t bytes);
 
   /// Sets the number of slots of each ring, and of that of activations, after the last add().
   void set_slots(std::size_t slots, std::size_t of_activations);
@@ -40,8 +40,9 @@ class ring_buffers {
   /// Sets where a kind's ring begins.
   void set_memory(buffer_kind kind, address memory) { ring_of(kind).memory = memory; }
 
-  [[nodiscard]] address at(const slice& of, std::int64_t call) const;
-  [[nodiscard]] std::vector<address> at(const std::vector<slice>& slices, std::int64_t call) const;
+  [[nodiscard]] address at(const ring_position& of, std::int64_t call) const;
+  [[nodiscard]] std::vector<address> at(const std::vector<ring_position>& positions,
+                                        std::int64_t call) const;
 
  private:
   static constexpr std::size_t page = 4096;

@@ -27,20 +27,21 @@
 namespace layerbench::run {
 
 LAYERBENCH_INLINE void fill_own_operands(compute_device& device, const any_plan& plan,
-                                         const std::vector<slice>& slices, std::byte* own_slot,
-                                         std::uint64_t seed, number_class numbers) {
-  std::vector<address> opaque(slices.size(), nullptr);
-  for (std::size_t i = 0; i < slices.size(); ++i) {
+                                         const std::vector<ring_position>& positions,
+                                         std::byte* own_slot, std::uint64_t seed,
+                                         number_class numbers) {
+  std::vector<address> opaque(positions.size(), nullptr);
+  for (std::size_t i = 0; i < positions.size(); ++i) {
     const op::operand& operand = plan.operands()[i].logical;
-    if (slices[i].kind != buffer_kind::own || operand.role == op::role::destination) continue;
-    address to = own_slot + slices[i].offset;
+    if (positions[i].kind != buffer_kind::own || operand.role == op::role::destination) continue;
+    address to = own_slot + positions[i].offset;
     if (operand.opaque) {
       opaque[i] = to;
     } else {
       plan.draw(i, timed_data(operand, operand_seed(seed, i), numbers), to);
     }
   }
-  std::vector<reference::tensor> inputs(slices.size());
+  std::vector<reference::tensor> inputs(positions.size());
   write_forward_results(device, plan, inputs, opaque, seed);
 }
 
@@ -63,10 +64,10 @@ LAYERBENCH_INLINE bool setup_op::repeats(const previous_use& use) const {
 
 LAYERBENCH_INLINE std::size_t setup_op::reserve(ring_buffers& rings) {
   if (!plan_) {
-    slices_ = {rings.add(buffer_kind::constants, bytes_), placed_.at(output_)};
+    positions_ = {rings.add(buffer_kind::constants, bytes_), placed_.at(output_)};
     return bytes_;
   }
-  std::map<std::size_t, slice> known = placed_;
+  std::map<std::size_t, ring_position> known = placed_;
   std::size_t reserved = 0;
   for (std::size_t i = 0; i < plan_->operands().size(); ++i) {
     const auto source = overwritten_by(*plan_, i);
@@ -75,20 +76,20 @@ LAYERBENCH_INLINE std::size_t setup_op::reserve(ring_buffers& rings) {
       known.emplace(i, rings.add(buffer_kind::activations, plan_->operands()[i].bytes));
       reserved += plan_->operands()[i].bytes;
     }
-    const slice shared = known.contains(i) ? known.at(i) : known.at(*source);
+    const ring_position shared = known.contains(i) ? known.at(i) : known.at(*source);
     known.emplace(i, shared);
     known.emplace(*source, shared);
   }
   for (const plan_operand& operand : plan_->operands()) {
-    const auto found = known.find(slices_.size());
+    const auto found = known.find(positions_.size());
     if (found != known.end()) {
-      slices_.push_back(found->second);
+      positions_.push_back(found->second);
       continue;
     }
     const bool written = operand.logical.role == op::role::destination;
     const buffer_kind unwritten =
         op::needs_values(operand.logical) ? buffer_kind::own : buffer_kind::constants;
-    slices_.push_back(rings.add(written ? buffer_kind::activations : unwritten, operand.bytes));
+    positions_.push_back(rings.add(written ? buffer_kind::activations : unwritten, operand.bytes));
     reserved += operand.bytes;
   }
   return reserved;
@@ -97,7 +98,7 @@ LAYERBENCH_INLINE std::size_t setup_op::reserve(ring_buffers& rings) {
 LAYERBENCH_INLINE void setup_op::fill_own(device_context& context, std::byte* own_slot,
                                           std::uint64_t seed) const {
   if (!plan_) return;
-  fill_own_operands(context.device(), *plan_, slices_, own_slot, seed, context.numbers());
+  fill_own_operands(context.device(), *plan_, positions_, own_slot, seed, context.numbers());
 }
 
 LAYERBENCH_INLINE void setup_op::set_lead(std::int64_t calls, double fraction) {
@@ -107,7 +108,7 @@ LAYERBENCH_INLINE void setup_op::set_lead(std::int64_t calls, double fraction) {
 
 LAYERBENCH_INLINE void setup_op::run(device_context& context, const ring_buffers& rings,
                                      std::int64_t call) {
-  const std::vector<address> places = rings.at(slices_, call + lead_);
+  const std::vector<address> places = rings.at(positions_, call + lead_);
   if (!plan_) {
     context.device().copy(places[1], places[0], bytes_);
     return;

@@ -20,8 +20,8 @@ namespace layerbench::run {
 /// Writes test data of a class to those of a plan's operands that lie in the row's own memory, in
 /// the slot that begins at `own_slot`; to opaque ones what a forward pass writes for test data.
 void fill_own_operands(compute_device& device, const any_plan& plan,
-                       const std::vector<slice>& slices, std::byte* own_slot, std::uint64_t seed,
-                       number_class numbers);
+                       const std::vector<ring_position>& positions, std::byte* own_slot,
+                       std::uint64_t seed, number_class numbers);
 
 /// An untimed op that writes, or reads, memory of a call's slot before the call. It is the op that
 /// does so in the model, where there is a plan for it, so that the memory lies in the same caches
@@ -52,8 +52,8 @@ class setup_op {
   [[nodiscard]] bool repeats(const previous_use& use) const;
 
   /// Sets where an operand lies in the call's slot, unless it was set before.
-  void place(std::size_t operand, slice at) { placed_.emplace(operand, at); }
-  void place_output(slice at) { place(output_, at); }
+  void place(std::size_t operand, ring_position at) { placed_.emplace(operand, at); }
+  void place_output(ring_position at) { place(output_, at); }
 
   /// Reserves memory in `rings` for the operands that have no place. The output must have one.
   /// Nobody writes the reserved sources. Returns the bytes reserved.
@@ -78,8 +78,9 @@ class setup_op {
   std::optional<std::size_t> repeated_;
   std::int64_t lead_ = 0;
   double lead_fraction_ = 0;
-  std::map<std::size_t, slice> placed_ = {};  ///< by place()
-  std::vector<slice> slices_;  ///< of the plan's operands; of a copy: source and destination
+  std::map<std::size_t, ring_position> placed_ = {};  ///< by place()
+  std::vector<ring_position>
+      positions_;  ///< of the plan's operands; of a copy: source and destination
   std::shared_ptr<device_memory> workspace_;
   std::unique_ptr<bound_plan> bound_;
 };

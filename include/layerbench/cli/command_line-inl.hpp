@@ -122,7 +122,7 @@ inline void add_condition_options(CLI::App& app, options& o) {
           "LAYERBENCH_CLOCKS")
       ->check(check_clocks)
       ->capture_default_str();
-  add_one(app, "--layout", "ORDER", o.order,
+  add_one(app, "--layout", "ORDER", o.layout,
           "Memory order of activations; any: what the library prefers, with reorders between "
           "layers\n--layout=any",
           "LAYERBENCH_LAYOUT")

@@ -48,14 +48,14 @@ namespace detail {
   return limits;
 }
 
-/// The chains that the options ask for, of configurations of which a row was selected.
+/// The chains that the options ask for, of cases of which a row was selected.
 [[nodiscard]] inline std::vector<chain_spec> selected_chains(
     const options& o, const suite& all, const std::vector<benchmark_row*>& selected) {
   std::vector<chain_spec> chains;
   if (o.chain.empty()) return chains;
   for (const chain_spec& chain : all.chains) {
     const auto belongs = [&](const benchmark_row* row) {
-      return row->name().configuration == chain.configuration;
+      return row->name().model_case == chain.model_case;
     };
     if (std::ranges::none_of(selected, belongs)) continue;
     chains.push_back(chain);
@@ -101,8 +101,8 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
                     "--benchmark_repetitions",
                     o.resume, o.repetitions));
   }
-  for (const auto& [configuration, ending] : measuring.endings()) {
-    sink.set_ending(configuration, ending);
+  for (const auto& [model_case, ending] : measuring.endings()) {
+    sink.set_ending(model_case, ending);
   }
   sink.set_shortfall(measuring.shortfall(), measuring.rest_seconds());
   sink.finish(interrupted || lost);
@@ -149,7 +149,7 @@ LAYERBENCH_INLINE exit_code measure_suite(const options& o, const program& what,
   machine_watch watch(resources);
   result::results results;
   std::set<std::string> used;
-  for (const benchmark_row* item : selected) used.insert(item->name().configuration.backend);
+  for (const benchmark_row* item : selected) used.insert(item->name().model_case.backend);
   description facts = describe_run(o, known, used);
   facts["layerbench_program"] = {std::string(what.name), field_dimension::condition};
   facts.insert(all.between_ranks.begin(), all.between_ranks.end());

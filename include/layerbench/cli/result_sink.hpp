@@ -18,7 +18,7 @@
 #include <benchmark/benchmark.h>
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/output_file.hpp>
@@ -97,15 +97,15 @@ class result_sink {
       results_.rows = std::move(earlier.rows);
       if (all.tuner) {
         const std::string threads = std::to_string(o.default_threads);
-        std::set<std::string> with_forbidden;  // configurations
+        std::set<std::string> with_forbidden;  // cases
         std::erase_if(results_.rows, [&](const auto& row) {
           const bool forbidden = all.tuner->forbids(row, threads);
-          if (forbidden) with_forbidden.insert(row.name.configuration.text());
+          if (forbidden) with_forbidden.insert(row.name.model_case.text());
           return forbidden;
         });
         // The chain ran with the same plans.
         std::erase_if(earlier.chains, [&](const auto& chain) {
-          return with_forbidden.contains(chain.name.configuration.text());
+          return with_forbidden.contains(chain.name.model_case.text());
         });
       }
       results_.chains = std::move(earlier.chains);
@@ -118,11 +118,11 @@ class result_sink {
     }
   }
 
-  /// Notes what ended the rounds of a configuration, in place of what ended those of an earlier
+  /// Notes what ended the rounds of a case, in place of what ended those of an earlier
   /// run.
-  void set_ending(const result::configuration_name& configuration, const std::string& ending) {
+  void set_ending(const result::case_name& model_case, const std::string& ending) {
     std::string& all = results_.context["stopped"];
-    const std::string begin = configuration.text() + ": ";
+    const std::string begin = model_case.text() + ": ";
     constexpr std::string_view end = "; ";
     if (const std::size_t at = all.find(begin); at != std::string::npos) {
       all.erase(at, all.find(end, at) + end.size() - at);
@@ -197,36 +197,36 @@ class result_sink {
                        more);
   }
 
-  /// Drops from the manifest the configurations that this run cannot predict: those that it was not
+  /// Drops from the manifest the cases that this run cannot predict: those that it was not
   /// asked for, those that were refused as a whole, and those of which the filter left out rows
   /// that no run measured. Lists the last kind in words; empty if there is none.
   std::string keep_predictable() {
     std::set<result::row_name> known;
-    std::map<result::configuration_name, std::size_t> left_out;
+    std::map<result::case_name, std::size_t> left_out;
     for (const benchmark_row* row : selected_) {
       known.insert(row->name());
-      left_out[row->name().configuration] = 0;
+      left_out[row->name().model_case] = 0;
     }
     for (const result::measurement& row : results_.rows) known.insert(row.name);
     for (const result::measurement& chain : results_.chains) {
       const auto belongs = [&](const auto& row) {
-        return row.name.configuration == chain.name.configuration;
+        return row.name.model_case == chain.name.model_case;
       };
-      if (std::ranges::none_of(results_.rows, belongs)) left_out.erase(chain.name.configuration);
+      if (std::ranges::none_of(results_.rows, belongs)) left_out.erase(chain.name.model_case);
     }
     for (const auto& row : all_.rows) {
-      const auto found = left_out.find(row->name().configuration);
+      const auto found = left_out.find(row->name().model_case);
       if (found != left_out.end() && !known.contains(row->name())) ++found->second;
     }
     std::string cut;
     const result::manifest all = results_.manifest;
-    for (const auto& [configuration, step] : all) {
-      const auto found = left_out.find(configuration);
+    for (const auto& [model_case, step] : all) {
+      const auto found = left_out.find(model_case);
       const bool selected = found != left_out.end();
-      if (!selected || found->second > 0) results_.manifest.erase(configuration);
+      if (!selected || found->second > 0) results_.manifest.erase(model_case);
       if (!selected || found->second == 0) continue;
-      cut += fmt::format("{}{} rows of {}", cut.empty() ? "" : ", ", found->second,
-                         configuration.text());
+      cut +=
+          fmt::format("{}{} rows of {}", cut.empty() ? "" : ", ", found->second, model_case.text());
     }
     return cut;
   }
@@ -252,7 +252,7 @@ class result_sink {
         continue;
       }
       failures[row.error].push_back(row.name.text());
-      const result::configuration_name& of = row.name.configuration;
+      const result::case_name& of = row.name.model_case;
       lacks_integers = lacks_integers || (is_integer(dtype_from(of.dtype).value_or(dtype::f32)) &&
                                           !of.parameters.contains("fusion"));
     }
@@ -313,10 +313,10 @@ class result_sink {
   /// Refuses a file that has none of this run's models: it was hardly meant.
   void refuse_other_models(const result::results& earlier) const {
     std::set<std::string> there;
-    for (const auto& [configuration, step] : earlier.manifest) there.insert(configuration.model);
-    for (const result::measurement& row : earlier.rows) there.insert(row.name.configuration.model);
+    for (const auto& [model_case, step] : earlier.manifest) there.insert(model_case.model);
+    for (const result::measurement& row : earlier.rows) there.insert(row.name.model_case.model);
     const auto known = [&](const benchmark_row* row) {
-      return there.contains(row->name().configuration.model);
+      return there.contains(row->name().model_case.model);
     };
     if (there.empty() || selected_.empty() || std::ranges::any_of(selected_, known)) return;
     throw bad_input(o_.resume, "/benchmarks",
@@ -353,12 +353,12 @@ class result_sink {
       for (const result::planned& one : step) all.insert(one.work());
       return all;
     };
-    for (const auto& [configuration, step] : results_.manifest) {
+    for (const auto& [model_case, step] : results_.manifest) {
       for (const auto& [known, old_step] : earlier) {
-        if (known != configuration || works(old_step) == works(step)) continue;
+        if (known != model_case || works(old_step) == works(step)) continue;
         throw bad_input(o_.resume, "/context/manifest",
                         fmt::format("the step of {} was another one then; measure into a new file",
-                                    configuration.text()));
+                                    model_case.text()));
       }
     }
   }
@@ -437,7 +437,7 @@ class result_sink {
   [[nodiscard]] std::int64_t common_threads() const {
     std::set<std::int64_t> all;
     for (const benchmark_row* row : selected_) {
-      all.insert(analysis::detail::threads(row->name().configuration, {&results_}));
+      all.insert(analysis::detail::threads(row->name().model_case, {&results_}));
     }
     return all.size() == 1 ? *all.begin() : 0;
   }

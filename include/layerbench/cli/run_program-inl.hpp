@@ -78,7 +78,7 @@ inline void print_backends(const registry& known) {
   most.binding = binding_of(known);
   most.numa = from_name<machine::numa_policy>(o.numa).value();
   most.processes = launched_processes();
-  for (const auto& [configuration, bytes] : all.footprint)
+  for (const auto& [model_case, bytes] : all.footprint)
     most.footprint = std::max(most.footprint, bytes);
   return most;
 }
@@ -222,10 +222,10 @@ inline void note_processors_of_gpu_rank(const options& o, const registry& known)
 inline void require_communication(const options& o, const registry& known,
                                   const std::vector<benchmark_row*>& selected) {
   const auto sends = [&](const benchmark_row* row) {
-    return ranks_of(row->name().configuration.backend, known).value_or(o.ranks) > 1;
+    return ranks_of(row->name().model_case.backend, known).value_or(o.ranks) > 1;
   };
   if (o.yes || std::ranges::any_of(selected, sends)) return;
-  const backend_entry* used = known.find(selected.front()->name().configuration.backend);
+  const backend_entry* used = known.find(selected.front()->name().model_case.backend);
   // A note of the suite says how to start more processes.
   throw unavailable(fmt::format("one rank sends nothing{}; --yes times the calls alone",
                                 used->more_ranks.empty() ? "; start more with --ranks=N" : ""));

@@ -40,10 +40,10 @@ namespace layerbench::google {
 struct row_options {
   op::pass pass = op::pass::fwd;
   dtype type = dtype::f32;
-  layout order = layout::nhwc;                     ///< of activations
-  run::cache_state cache = run::cache_state::hot;  ///< or cold; `model` needs a model
-  int threads = 0;                                 ///< 0: one per processor
-  std::uint64_t seed = 1;                          ///< of the test data
+  layerbench::layout layout = layerbench::layout::nhwc;  ///< of activations
+  run::cache_state cache = run::cache_state::hot;        ///< or cold; `model` needs a model
+  int threads = 0;                                       ///< 0: one per processor
+  std::uint64_t seed = 1;                                ///< of the test data
   bool verify_every_output = false;
 };
 
@@ -129,7 +129,7 @@ class op_benchmark : public std::enable_shared_from_this<op_benchmark<B, Op>> {
       throw unavailable(fmt::format("{} cannot run here: {}", B::name, *reason));
     }
     const Op op = checked_op(op_);
-    const plan_request request{how_.pass, how_.type, how_.order};
+    const plan_request request{how_.pass, how_.type, how_.layout};
     run::row_spec what{.name = {}, .op = op::any(op), .request = request, .signature = {}};
     what.name.cache = name(how_.cache);
     what.make_context = [request, cache = how_.cache] {

@@ -2,12 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
+#include <string_view>
+
 #include <layerbench/op/op.hpp>
 
 namespace layerbench::op {
 
 /// The catalog of every op of the library (op/list.hpp).
 [[nodiscard]] catalog builtin_catalog();
+
+/// The op of the library with this name and any::key(). Nothing if there is none, as for a row of
+/// an op from outside.
+[[nodiscard]] std::optional<any> from_key(std::string_view name, std::string_view key);
 
 }  // namespace layerbench::op
 

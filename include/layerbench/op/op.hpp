@@ -152,9 +152,9 @@ struct rate {
   double numerator;
 };
 
-/// The passes of an op: only `fwd` unless the op lists them. The others are for training. An op
-/// without them has no gradient, or passes the gradient of its destination to all sources. An op
-/// that lists none does nothing.
+/// The passes of an op: those that the op lists, else `fwd` alone. The others are for training. An
+/// op with `fwd` alone has no gradient, or passes the gradient of its destination to all sources.
+/// An op with an empty list has nothing to compute.
 template <class Op>
 [[nodiscard]] std::vector<pass> passes(const Op& op) {
   if constexpr (requires { op.passes(); }) return op.passes();

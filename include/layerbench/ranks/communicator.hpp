@@ -7,19 +7,18 @@
 #include <exception>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <layerbench/backend/device.hpp>
-#include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/op/allreduce.hpp>
+#include <layerbench/ranks/command.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/collectives.hpp>
 
 /// Data-parallel training: several ranks execute the same rows and chains at the same time. Rank 0,
 /// the leader, measures and sends commands; all others are workers.
 namespace layerbench::run {
-
-using mpi::command;
 
 /// Seconds per all-reduce of one bucket.
 struct allreduce_times {
@@ -33,8 +32,8 @@ class communicator : public data_parallel_group {
   [[nodiscard]] virtual bool is_leader() const = 0;
   /// The leader sends a command to all workers.
   virtual void send(const command& next) = 0;
-  /// A worker waits for the leader's next command.
-  [[nodiscard]] virtual command receive() = 0;
+  /// A worker waits for the leader's next command. Nothing when the program is over.
+  [[nodiscard]] virtual std::optional<command> receive() = 0;
   /// Waits until all ranks are here.
   virtual void barrier() = 0;
   /// Gives this rank a GPU, and connects it to those of the others; all ranks call it at the same

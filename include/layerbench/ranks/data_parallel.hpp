@@ -51,7 +51,7 @@ class distributed_row final : public benchmark_row {
   [[nodiscard]] bool communicates() const override {
     return spec().op.name() == op::allreduce::name;
   }
-  [[nodiscard]] bool contended() const override { return name().configuration.contended(); }
+  [[nodiscard]] bool contended() const override { return name().model_case.contended(); }
   void run_contended(const std::function<void()>& pass) override {
     workers_.run_overlapped(device(), pass);
   }

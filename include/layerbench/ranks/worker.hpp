@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/mpi/serve.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/benchmark_row.hpp>
@@ -28,7 +29,7 @@ class worker {
   /// Executes commands up to the end. An error ends all ranks.
   void serve() {
     try {
-      mpi::serve(ranks_, [&](const command& next) { execute(next); });
+      mpi::serve([&] { return ranks_.receive(); }, [&](const command& next) { execute(next); });
     } catch (const std::exception& e) {
       ranks_.abort_all(e.what() + last_failure_);
     }

@@ -184,7 +184,7 @@ namespace detail {
 /// "resnet50, vgg16": each model once, on one line.
 [[nodiscard]] inline std::string models(const report_data& of) {
   std::vector<std::string> names;
-  for (const analysis::prediction& p : of.predictions) names.push_back(p.configuration.model);
+  for (const analysis::prediction& p : of.predictions) names.push_back(p.model_case.model);
   std::string text = listed(names);
   std::ranges::replace(text, '\n', ' ');
   return text;

@@ -64,23 +64,21 @@ inline void compare_groups(report_data& data) {
                                                 const analysis::options& chosen = {}) {
   report_data data{files, analysis::predict(files, chosen), {}, {}};
   data.contentions = analysis::contentions(files, chosen);
-  const auto is_unknown = [&](const result::configuration_name& configuration) {
-    return std::ranges::find(data.predictions, analysis::without_all_reduces(configuration),
-                             &analysis::prediction::configuration) == data.predictions.end();
+  const auto is_unknown = [&](const result::case_name& model_case) {
+    return std::ranges::find(data.predictions, analysis::without_all_reduces(model_case),
+                             &analysis::prediction::model_case) == data.predictions.end();
   };
   if (std::ranges::any_of(files, [](const auto& file) { return !file.chains.empty(); })) {
     data.validation = analysis::validate(files, chosen);
     std::erase_if(data.validation.cases, [&](const analysis::validated& entry) {
-      return is_unknown(entry.predicted.configuration);
+      return is_unknown(entry.predicted.model_case);
     });
-    std::erase_if(data.validation.left_out, [&](const analysis::unvalidated& entry) {
-      return is_unknown(entry.configuration);
-    });
+    std::erase_if(data.validation.left_out,
+                  [&](const analysis::unvalidated& entry) { return is_unknown(entry.model_case); });
   }
   if (files.size() > 1) data.history = analysis::history(files, chosen);
-  std::erase_if(data.history, [&](const analysis::time_series& series) {
-    return is_unknown(series.configuration);
-  });
+  std::erase_if(data.history,
+                [&](const analysis::time_series& series) { return is_unknown(series.model_case); });
   detail::compare_groups(data);
   return data;
 }

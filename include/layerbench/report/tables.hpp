@@ -115,7 +115,7 @@ inline void insert_column(table& to, std::size_t position, const column& title,
 [[nodiscard]] inline std::string libraries(const report_data& of) {
   std::vector<std::string> all;
   for (const analysis::prediction& p : of.predictions) {
-    const std::string& backend = p.configuration.backend;
+    const std::string& backend = p.model_case.backend;
     for (const result::results& file : of.files) {
       if (std::ranges::find(p.files, file.file) == p.files.end()) continue;
       const auto version = file.context_value(backend + "_version");
@@ -129,7 +129,7 @@ inline void insert_column(table& to, std::size_t position, const column& title,
 [[nodiscard]] inline const analysis::validated* validation_of(const report_data& of,
                                                               const analysis::prediction& p) {
   const auto found = std::ranges::find_if(of.validation.cases, [&](const auto& entry) {
-    return entry.predicted.configuration == p.configuration && entry.predicted.files == p.files;
+    return entry.predicted.model_case == p.model_case && entry.predicted.files == p.files;
   });
   return found == of.validation.cases.end() ? nullptr : &*found;
 }
@@ -226,8 +226,8 @@ inline void insert_column(table& to, std::size_t position, const column& title,
 
 /// The title of a case's history.
 [[nodiscard]] inline std::string history_title(const analysis::time_series& of) {
-  return fmt::format("{}, {}, cache:{}", analysis::headline(of.configuration, of.threads),
-                     of.device, of.cache);
+  return fmt::format("{}, {}, cache:{}", analysis::headline(of.model_case, of.threads), of.device,
+                     of.cache);
 }
 
 /// One row per date: the time, and whether it changed since the previous date.

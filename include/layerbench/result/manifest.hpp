@@ -53,13 +53,13 @@ struct planned {
 /// user named them.
 class manifest {
  public:
-  using entry = std::pair<configuration_name, std::vector<planned>>;
+  using entry = std::pair<case_name, std::vector<planned>>;
 
-  /// The step of `configuration`; empty if it is new.
-  std::vector<planned>& operator[](const configuration_name& configuration);
+  /// The step of `model_case`; empty if it is new.
+  std::vector<planned>& operator[](const case_name& model_case);
 
-  void erase(const configuration_name& configuration) {
-    std::erase_if(items_, [&](const entry& known) { return known.first == configuration; });
+  void erase(const case_name& model_case) {
+    std::erase_if(items_, [&](const entry& known) { return known.first == model_case; });
   }
 
   /// Adds the missing cases of `other`, and missing times by its clocks inside chains.
@@ -116,10 +116,10 @@ class manifest {
   return result;
 }
 
-inline std::vector<planned>& manifest::operator[](const configuration_name& configuration) {
-  const auto found = std::ranges::find(items_, configuration, &entry::first);
+inline std::vector<planned>& manifest::operator[](const case_name& model_case) {
+  const auto found = std::ranges::find(items_, model_case, &entry::first);
   if (found != items_.end()) return found->second;
-  return items_.emplace_back(configuration, std::vector<planned>{}).second;
+  return items_.emplace_back(model_case, std::vector<planned>{}).second;
 }
 
 }  // namespace layerbench::result

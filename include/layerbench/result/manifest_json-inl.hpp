@@ -16,8 +16,8 @@ namespace layerbench::result {
 
 LAYERBENCH_INLINE std::string write_manifest(const manifest& cases) {
   nlohmann::ordered_json out = nlohmann::ordered_json::object();
-  for (const auto& [configuration, step] : cases) {
-    auto& list = out[configuration.text()] = nlohmann::ordered_json::array();
+  for (const auto& [model_case, step] : cases) {
+    auto& list = out[model_case.text()] = nlohmann::ordered_json::array();
     for (const planned& primitive : step) {
       list.push_back(
           {primitive.layer, primitive.op, primitive.pass, primitive.key, primitive.count});
@@ -72,10 +72,10 @@ LAYERBENCH_INLINE manifest read_manifest(std::string_view text, std::string_view
   try {
     const auto parsed = nlohmann::ordered_json::parse(text);
     for (const auto& case_step : parsed.items()) {
-      const auto configuration = parse_configuration(case_step.key());
-      if (!configuration)
+      const auto model_case = parse_case(case_step.key());
+      if (!model_case)
         throw bad_input(file, "/context/manifest", "unknown case " + case_step.key());
-      std::vector<planned>& step = cases[*configuration];
+      std::vector<planned>& step = cases[*model_case];
       for (const auto& primitive : detail::list_in(case_step.value(), file)) {
         const std::int64_t count = detail::count_in(primitive.at(4), 1, max_size, file);
         const auto more = primitive.size() > 5 ? primitive.at(5) : nlohmann::ordered_json::object();

@@ -38,18 +38,18 @@ LAYERBENCH_INLINE bool measurement::is_marked(std::string_view counter) const {
   return mark != counters.end() && mark->second != 0;
 }
 
-LAYERBENCH_INLINE std::string identity(const configuration_name& configuration, std::string_view op,
+LAYERBENCH_INLINE std::string identity(const case_name& model_case, std::string_view op,
                                        std::string_view pass, std::string_view key,
                                        std::string_view cache, std::string_view state) {
-  name_parameters parameters = configuration.parameters;
+  name_parameters parameters = model_case.parameters;
   // What is computed is in op, pass and key.
   for (const char* name : {"phase", "tokens", "context", "fusion"}) parameters.erase(name);
-  return fmt::format("{}/{}/{}/{}/{}/{}/{}{}", op, pass, configuration.backend, configuration.dtype,
-                     key, cache, state, detail::parameter_text(parameters));
+  return fmt::format("{}/{}/{}/{}/{}/{}/{}{}", op, pass, model_case.backend, model_case.dtype, key,
+                     cache, state, detail::parameter_text(parameters));
 }
 
 LAYERBENCH_INLINE std::string identity(const measurement& row) {
-  return identity(row.name.configuration, row.name.op, row.name.pass, row.label.key, row.name.cache,
+  return identity(row.name.model_case, row.name.op, row.name.pass, row.label.key, row.name.cache,
                   row.label.state);
 }
 

@@ -68,7 +68,7 @@ inline constexpr double mostly_disturbed = 0.5;
 
 /// The identity of a timing: work, library, conditions. Rows with equal identities, from files with
 /// equal contexts, are interchangeable.
-[[nodiscard]] std::string identity(const configuration_name& configuration, std::string_view op,
+[[nodiscard]] std::string identity(const case_name& model_case, std::string_view op,
                                    std::string_view pass, std::string_view key,
                                    std::string_view cache, std::string_view state);
 [[nodiscard]] std::string identity(const measurement& row);

@@ -59,14 +59,14 @@ LAYERBENCH_INLINE std::optional<std::int64_t> count_of(std::string_view text, st
 
 }  // namespace detail
 
-LAYERBENCH_INLINE std::string configuration_name::parameter(std::string_view of,
-                                                            std::string otherwise) const {
+LAYERBENCH_INLINE std::string case_name::parameter(std::string_view of,
+                                                   std::string otherwise) const {
   const auto found = parameters.find(of);
   if (found != parameters.end()) return found->second;
   return otherwise;
 }
 
-LAYERBENCH_INLINE std::string configuration_name::model_text() const {
+LAYERBENCH_INLINE std::string case_name::model_text() const {
   std::string text = model;
   for (const auto& [name, value] : parameters) {
     const bool has_column =
@@ -76,16 +76,16 @@ LAYERBENCH_INLINE std::string configuration_name::model_text() const {
   return text;
 }
 
-LAYERBENCH_INLINE std::string configuration_name::text() const {
+LAYERBENCH_INLINE std::string case_name::text() const {
   return fmt::format("{}/{}/{}/{}/batch:{}{}", phase(), backend, dtype, model, batch,
                      detail::parameter_text(parameters, "phase"));
 }
 
 LAYERBENCH_INLINE std::string row_name::text() const {
-  if (is_chain()) return "chain/" + configuration.text();
-  return fmt::format("{}/{}/{}/{}/{}/{}/batch:{}/cache:{}{}", op, pass, configuration.backend,
-                     configuration.dtype, configuration.model, layer, configuration.batch, cache,
-                     detail::parameter_text(configuration.parameters));
+  if (is_chain()) return "chain/" + model_case.text();
+  return fmt::format("{}/{}/{}/{}/{}/{}/batch:{}/cache:{}{}", op, pass, model_case.backend,
+                     model_case.dtype, model_case.model, layer, model_case.batch, cache,
+                     detail::parameter_text(model_case.parameters));
 }
 
 LAYERBENCH_INLINE std::optional<name_parameters> parse_parameters(
@@ -134,20 +134,20 @@ struct name_end {
 
 }  // namespace detail
 
-LAYERBENCH_INLINE std::optional<configuration_name> parse_configuration(std::string_view text) {
+LAYERBENCH_INLINE std::optional<case_name> parse_case(std::string_view text) {
   const std::vector<std::string_view> parts = detail::split(text, '/');
   auto end = detail::parse_end(parts, 4, 5);
   if (!end || end->parameters.contains("phase")) return std::nullopt;
   if (parts[0] != "inference") end->parameters.emplace("phase", parts[0]);
-  return configuration_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]),
-                            end->batch, std::move(end->parameters)};
+  return case_name{std::string(parts[1]), std::string(parts[2]), std::string(parts[3]), end->batch,
+                   std::move(end->parameters)};
 }
 
 LAYERBENCH_INLINE std::optional<row_name> parse_row(std::string_view text) {
   constexpr std::string_view chain = "chain/";
   if (text.starts_with(chain)) {
-    if (auto configuration = parse_configuration(text.substr(chain.size()))) {
-      return row_name::chain(std::move(*configuration));
+    if (auto model_case = parse_case(text.substr(chain.size()))) {
+      return row_name::chain(std::move(*model_case));
     }
   }
   const std::vector<std::string_view> parts = detail::split(text, '/');

@@ -40,7 +40,7 @@ namespace detail {
 }  // namespace detail
 
 /// A case: a model under fixed conditions. Predictions are made for cases.
-struct configuration_name {
+struct case_name {
   std::string backend;
   std::string dtype;
   std::string model;
@@ -73,21 +73,21 @@ struct configuration_name {
   /// `<phase>/<backend>/<dtype>/<model>/batch:<n>[/<parameter>:<value>]...`
   [[nodiscard]] std::string text() const;
 
-  friend auto operator<=>(const configuration_name&, const configuration_name&) = default;
+  friend auto operator<=>(const case_name&, const case_name&) = default;
 };
 
 /// The name of a row: a case, one of its primitives and a cache state; or a case and its whole step
 /// (a chain), run layer after layer.
 struct row_name {
-  configuration_name configuration;
+  case_name model_case;
   std::string op;
   std::string pass;
   std::string layer;  ///< or the layers in one call, joined by '+'
   std::string cache;
 
   /// The row of the whole step of a case.
-  [[nodiscard]] static row_name chain(configuration_name configuration) {
-    return {std::move(configuration), "chain", "", "", ""};
+  [[nodiscard]] static row_name chain(case_name model_case) {
+    return {std::move(model_case), "chain", "", "", ""};
   }
   [[nodiscard]] bool is_chain() const { return op == "chain" && layer.empty(); }
 
@@ -109,8 +109,8 @@ inline constexpr std::size_t layer_position = 5;
 
 }  // namespace detail
 
-/// The inverse of configuration_name::text; nothing for any other text.
-[[nodiscard]] std::optional<configuration_name> parse_configuration(std::string_view text);
+/// The inverse of case_name::text; nothing for any other text.
+[[nodiscard]] std::optional<case_name> parse_case(std::string_view text);
 
 /// The inverse of row_name::text; nothing for other benchmarks' names.
 [[nodiscard]] std::optional<row_name> parse_row(std::string_view text);

@@ -79,22 +79,22 @@ LAYERBENCH_INLINE bool autotuner::reject(const std::string& backend, int threads
 LAYERBENCH_INLINE std::string autotuner::full_name(const std::string& backend,
                                                    const std::string& threads,
                                                    const std::string& type,
-                                                   const std::string& order,
+                                                   const std::string& layout,
                                                    const std::string& work) {
-  return fmt::format("{}/threads:{}/{}/{}/{}", backend, threads, type, order, work);
+  return fmt::format("{}/threads:{}/{}/{}/{}", backend, threads, type, layout, work);
 }
 
 LAYERBENCH_INLINE std::string autotuner::work_name(const std::string& backend, int threads,
                                                    const op::any& op, const plan_request& request) {
   return full_name(backend, std::to_string(threads), std::string(name(request.type)),
-                   std::string(name(request.order)), model::work_of(op, request.pass));
+                   std::string(name(request.layout)), model::work_of(op, request.pass));
 }
 
 LAYERBENCH_INLINE std::string autotuner::work_name(const result::measurement& row,
                                                    const std::string& usual_threads) {
-  const result::configuration_name& configuration = row.name.configuration;
-  return full_name(configuration.backend, configuration.parameter("threads", usual_threads),
-                   configuration.dtype, configuration.parameter("layout", "nhwc"),
+  const result::case_name& model_case = row.name.model_case;
+  return full_name(model_case.backend, model_case.parameter("threads", usual_threads),
+                   model_case.dtype, model_case.parameter("layout", "nhwc"),
                    fmt::format("{}/{}/{}", row.name.op, row.name.pass, row.label.key));
 }
 

@@ -38,7 +38,7 @@ class autotuner {
   /// libraries use the same names for other plans. Throws bad_input where they differ.
   void restore(const std::string& file, const description& now);
 
-  /// Reads which plans a run that goes on must not use.
+  /// Reads which plans a resumed run must not use.
   void restore_forbidden(const std::string& file) { forbid(result::read(file).candidates); }
   /// Whether a row was measured with a plan that must not be used. `usual_threads` are those of
   /// rows whose names have none.
@@ -67,7 +67,7 @@ class autotuner {
  private:
   /// Names all that a library's choice depends on.
   [[nodiscard]] static std::string full_name(const std::string& backend, const std::string& threads,
-                                             const std::string& type, const std::string& order,
+                                             const std::string& type, const std::string& layout,
                                              const std::string& work);
 
   [[nodiscard]] static std::string work_name(const std::string& backend, int threads,

@@ -110,7 +110,7 @@ class benchmark_row {
   [[nodiscard]] virtual bool contended() const { return false; }
   /// Runs `pass`, which samples a contended row, beside the other work.
   virtual void run_contended(const std::function<void()>& pass) { pass(); }
-  /// Seconds that a pass of this row takes at least, whatever the run's configuration.
+  /// Seconds that a pass of this row takes at least, whatever the options say.
   [[nodiscard]] virtual double min_pass_seconds() const { return 0; }
 
   /// Adds the counters that describe what was timed, and in which cache state.
@@ -150,7 +150,7 @@ class benchmark_row {
     const plan_request& request = spec_.request;
     return fmt::format("{} {} {} {} {} {} {} {}", spec_.op.name(), spec_.op.key(),
                        op::name(request.pass), layerbench::name(request.type),
-                       layerbench::name(request.order), plan_->algorithm(), options.seed,
+                       layerbench::name(request.layout), plan_->algorithm(), options.seed,
                        options.verify_every_output);
   }
 

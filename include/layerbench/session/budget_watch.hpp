@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/session/configuration_state.hpp>
+#include <layerbench/session/case_state.hpp>
 #include <layerbench/session/stopping_criterion.hpp>
 #include <layerbench/session/work_queue.hpp>
 
@@ -32,21 +32,21 @@ class budget_watch {
   /// Does not count `seconds` that passed: they were those of another program.
   void leave_out(double seconds) { started_ += seconds; }
 
-  /// Tells the criterion what the run spent on no configuration, and what its end will take.
+  /// Tells the criterion what the run spent on no case, and what its end will take.
   void update() {
     double own = 0;
-    for (const configuration_group& group : queue_) {
-      for (const configuration_state& one : group) own += one.prepared + one.spent;
+    for (const case_group& group : queue_) {
+      for (const case_state& one : group) own += one.prepared + one.spent;
     }
     const double end = std::min(0.5, 0.05 * criterion_.limits().budget);
     criterion_.set_overhead(elapsed() + end - own);
   }
 
-  /// Whether `seconds` fit into what a configuration has left.
-  [[nodiscard]] bool fits(const configuration_state& configuration, double seconds) {
+  /// Whether `seconds` fit into what a case has left.
+  [[nodiscard]] bool fits(const case_state& model_case, double seconds) {
     if (!exists()) return true;
     update();
-    return seconds <= criterion_.budget_left(configuration, queue_);
+    return seconds <= criterion_.budget_left(model_case, queue_);
   }
 
   /// What the time of a row depends on: the cost of a call, and of what runs before it.

@@ -315,9 +315,9 @@ class chain {
   std::unique_ptr<recording> recorded_ = {};
 };
 
-/// A configuration whose model is also run end to end.
+/// A case whose model is also run end to end.
 struct chain_spec {
-  result::configuration_name configuration;
+  result::case_name model_case;
   std::function<std::unique_ptr<chain>()> make;
   std::function<std::size_t()> bytes;                     ///< of memory that the chain will take
   std::vector<std::vector<std::size_t>> primitives = {};  ///< calls of each, as in the manifest

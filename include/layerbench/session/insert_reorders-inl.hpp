@@ -32,7 +32,7 @@ LAYERBENCH_INLINE reorder_inserter::reorder_inserter(const model::step& step,
       result_(step),
       current_(step.tensors),
       written_(step.tensors),
-      flattens_(planned.request().order == layout::any && trains(step)) {
+      flattens_(planned.request().layout == layout::any && trains(step)) {
   result_.calls.clear();
   std::iota(current_.begin(), current_.end(), std::size_t{0});
   for (const model::kept_tensor& kept_tensor : step.kept) {
@@ -152,7 +152,7 @@ LAYERBENCH_INLINE std::size_t reorder_inserter::as_read(const model::call& reade
                                                         const std::optional<stored>& parameter) {
   if (tensor == model::input_tensor) {
     const dims& extents = source.extents();
-    const bool as_read = extents.size() != 4 || planned_.request().order == layout::nchw;
+    const bool as_read = extents.size() != 4 || planned_.request().layout == layout::nchw;
     written_[tensor] = stored{extents, as_read ? source.order : "acdb"};
   }
   if (!written_[tensor]) return current_[tensor];

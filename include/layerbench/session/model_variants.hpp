@@ -39,7 +39,7 @@ class model_names {
   std::map<std::string, std::filesystem::path> seen_;
 };
 
-/// A graph of a model file: the model with one fusion, or a row of a sweep. One configuration per
+/// A graph of a model file: the model with one fusion, or a row of a sweep. One case per
 /// data type.
 struct model_variant {
   model::graph graph;

@@ -46,7 +46,7 @@ struct options {
   std::string clocks = "burst";
   std::string speed = "usual";  ///< of the processors at which samples count: usual or any
   bool turns = false;           ///< stop before each round, so that other programs take turns
-  std::string order = "nhwc";
+  std::string layout = "nhwc";
   std::vector<std::string> fusions{std::string(model::no_fusion)};
   std::string memory = "fresh";  ///< of activations; or reused
   std::vector<std::string> in_place{

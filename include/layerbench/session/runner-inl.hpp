@@ -55,14 +55,14 @@ LAYERBENCH_INLINE bool runner::run(result::results& results,
   checkpoint_ = &checkpoint;
   before_round_ = &before_round;
   next_round_ = restore(results, queue_);
-  for (configuration_group& group : queue_) {
-    for (configuration_state& configuration : group) criterion_.mark_done(configuration);
+  for (case_group& group : queue_) {
+    for (case_state& model_case : group) criterion_.mark_done(model_case);
   }
   display_ = std::make_unique<progress>(criterion_.passes_left(queue_));
   rest_seconds_ = budget_.elapsed();  // another start plans, too
   try {
     refuse_too_large();
-    for (configuration_group& group : queue_) {
+    for (case_group& group : queue_) {
       run_group(group);
       if (interrupt_guard::interrupted()) break;
     }
@@ -91,32 +91,32 @@ LAYERBENCH_INLINE std::optional<double> runner::rest_seconds() const {
   return is_estimated_ ? std::optional(rest_seconds_) : std::nullopt;
 }
 
-LAYERBENCH_INLINE const std::vector<std::pair<result::configuration_name, std::string>>&
-runner::endings() const {
+LAYERBENCH_INLINE const std::vector<std::pair<result::case_name, std::string>>& runner::endings()
+    const {
   return endings_;
 }
 
-LAYERBENCH_INLINE void runner::run_group(configuration_group& group) {
-  if (std::ranges::all_of(group, &configuration_state::done)) return;
+LAYERBENCH_INLINE void runner::run_group(case_group& group) {
+  if (std::ranges::all_of(group, &case_state::done)) return;
   prepare(group);
   for (std::int64_t round = next_round_; !interrupt_guard::interrupted(); ++round) {
     if (!run_round(group, round)) break;
   }
-  for (configuration_state& configuration : group) {
-    if (configuration.end_to_end) configuration.end_to_end->chain.reset();
-    for (row_state& row : configuration.rows) row.benchmark->release();
+  for (case_state& model_case : group) {
+    if (model_case.end_to_end) model_case.end_to_end->chain.reset();
+    for (row_state& row : model_case.rows) row.benchmark->release();
   }
 }
 
-LAYERBENCH_INLINE void runner::prepare(configuration_group& group) {
-  for (configuration_state& configuration : group) {
-    if (configuration.done) continue;  // cut by a budget, beside one with rows that it left out
+LAYERBENCH_INLINE void runner::prepare(case_group& group) {
+  for (case_state& model_case : group) {
+    if (model_case.done) continue;  // cut by a budget, beside one with rows that it left out
     if (budget_.exists()) {
-      prepare_what_fits(configuration);
+      prepare_what_fits(model_case);
       continue;
     }
-    for (row_state& row : configuration.rows) prepare(row);
-    prepare_chain(configuration);
+    for (row_state& row : model_case.rows) prepare(row);
+    prepare_chain(model_case);
   }
 }
 
@@ -127,41 +127,40 @@ LAYERBENCH_INLINE void runner::prepare(row_state& row) {
   row.share = row.benchmark->share();
 }
 
-LAYERBENCH_INLINE void runner::prepare_chain(configuration_state& configuration) {
-  if (!configuration.end_to_end || configuration.done) return;
-  display_->note("preparing the chain of " + configuration.name.text());
-  attempt_chain(configuration,
-                [&] { configuration.end_to_end->chain = configuration.end_to_end->model.make(); });
-  if (!configuration.end_to_end) criterion_.mark_done(configuration);
+LAYERBENCH_INLINE void runner::prepare_chain(case_state& model_case) {
+  if (!model_case.end_to_end || model_case.done) return;
+  display_->note("preparing the chain of " + model_case.name.text());
+  attempt_chain(model_case,
+                [&] { model_case.end_to_end->chain = model_case.end_to_end->model.make(); });
+  if (!model_case.end_to_end) criterion_.mark_done(model_case);
 }
 
-LAYERBENCH_INLINE void runner::prepare_what_fits(configuration_state& configuration) {
+LAYERBENCH_INLINE void runner::prepare_what_fits(case_state& model_case) {
   constexpr double margin = 1.5;  // estimates are rough
-  for (row_state& row : configuration.rows) {
+  for (row_state& row : model_case.rows) {
     if (row.done || interrupt_guard::interrupted()) continue;
     attempt(row, [&] { row.setup_cost = setup_cost_of(row.benchmark->spec()); });
   }
-  std::vector<scheduled_pass> wanted = by_importance(configuration);
+  std::vector<scheduled_pass> wanted = by_importance(model_case);
   double passes = 0;  // seconds of the first round
   while (!interrupt_guard::interrupted()) {
     auto next = std::ranges::find_if(wanted, [&](const scheduled_pass& one) {
-      return budget_.fits(configuration, margin * (passes + expected_seconds(one)));
+      return budget_.fits(model_case, margin * (passes + expected_seconds(one)));
     });
     if (next == wanted.end()) next = cheapest_that_may_fit(wanted, passes);
     if (next == wanted.end()) break;
     const scheduled_pass chosen = *next;
     wanted.erase(next);
     const double start = now_();
-    const double first =
-        chosen.row != nullptr ? try_out(*chosen.row) : try_out_chain(configuration);
+    const double first = chosen.row != nullptr ? try_out(*chosen.row) : try_out_chain(model_case);
     const double taken = now_() - start;
     // The other rows were verified with these.
     const bool tells = chosen.row != nullptr && adds_up(chosen) && first > 0;
     if (tells) budget_.learn(*chosen.row, taken + first);
-    configuration.prepared += taken;
+    model_case.prepared += taken;
     passes += first;
   }
-  leave_out(configuration, /*prepared_ones=*/false);
+  leave_out(model_case, /*prepared_ones=*/false);
 }
 
 LAYERBENCH_INLINE double runner::setup_cost_of(const row_spec& what) {
@@ -183,7 +182,7 @@ LAYERBENCH_INLINE std::vector<runner::scheduled_pass>::iterator runner::cheapest
   const auto cheapest = std::ranges::min_element(wanted, {}, cost);
   const bool may_fit =
       cheapest != wanted.end() && cheapest->row != nullptr && budget_.guesses(*cheapest->row) &&
-      budget_.fits(*cheapest->configuration, passes + budget_.hoped_seconds(*cheapest->row));
+      budget_.fits(*cheapest->model_case, passes + budget_.hoped_seconds(*cheapest->row));
   return may_fit ? cheapest : wanted.end();
 }
 
@@ -214,19 +213,19 @@ LAYERBENCH_INLINE double runner::seconds_of_first_calls(benchmark_row& row) {
   return shortest;
 }
 
-LAYERBENCH_INLINE double runner::try_out_chain(configuration_state& configuration) {
-  const double step = expected_step_seconds(configuration);
-  prepare_chain(configuration);
-  if (!configuration.end_to_end) return 0;
-  configuration.end_to_end->step_seconds = step;
-  configuration.chain_pass_seconds = criterion_.first_chain_pass_seconds(step);
-  return chain_passes(configuration) * configuration.chain_pass_seconds;
+LAYERBENCH_INLINE double runner::try_out_chain(case_state& model_case) {
+  const double step = expected_step_seconds(model_case);
+  prepare_chain(model_case);
+  if (!model_case.end_to_end) return 0;
+  model_case.end_to_end->step_seconds = step;
+  model_case.chain_pass_seconds = criterion_.first_chain_pass_seconds(step);
+  return chain_passes(model_case) * model_case.chain_pass_seconds;
 }
 
-LAYERBENCH_INLINE double runner::expected_step_seconds(const configuration_state& configuration) {
-  const bool some_in_model = std::ranges::any_of(configuration.rows, &row_state::in_model);
+LAYERBENCH_INLINE double runner::expected_step_seconds(const case_state& model_case) {
+  const bool some_in_model = std::ranges::any_of(model_case.rows, &row_state::in_model);
   double sum = 0;
-  for (const row_state& row : configuration.rows) {
+  for (const row_state& row : model_case.rows) {
     if (row.in_model == some_in_model) sum += row.step_seconds(row.call_seconds());
   }
   return sum;
@@ -236,13 +235,13 @@ LAYERBENCH_INLINE double runner::expected_seconds(const scheduled_pass& one) con
   if (one.row != nullptr) return budget_.expected_seconds(*one.row);
   // A chain has the plans of the rows, and fewer copies of their operands.
   constexpr double of_rows = 0.5;
-  return of_rows * one.configuration->prepared +
+  return of_rows * one.model_case->prepared +
          most_chain_passes *
-             criterion_.first_chain_pass_seconds(expected_step_seconds(*one.configuration));
+             criterion_.first_chain_pass_seconds(expected_step_seconds(*one.model_case));
 }
 
 LAYERBENCH_INLINE bool runner::adds_up(const scheduled_pass& of) {
-  return of.row->in_model == std::ranges::any_of(of.configuration->rows, &row_state::in_model);
+  return of.row->in_model == std::ranges::any_of(of.model_case->rows, &row_state::in_model);
 }
 
 LAYERBENCH_INLINE bool runner::more_important(const scheduled_pass& a, const scheduled_pass& b) {
@@ -254,47 +253,47 @@ LAYERBENCH_INLINE bool runner::more_important(const scheduled_pass& a, const sch
 }
 
 LAYERBENCH_INLINE std::vector<runner::scheduled_pass> runner::by_importance(
-    configuration_state& configuration) const {
+    case_state& model_case) const {
   std::vector<scheduled_pass> order;
-  for (row_state& row : configuration.rows) {
-    if (!row.done) order.push_back({&configuration, &row});
+  for (row_state& row : model_case.rows) {
+    if (!row.done) order.push_back({&model_case, &row});
   }
   std::ranges::stable_sort(order, more_important);
-  if (configuration.end_to_end && criterion_.lacks_chain(configuration)) {
+  if (model_case.end_to_end && criterion_.lacks_chain(model_case)) {
     const auto predicts = [](const scheduled_pass& one) { return adds_up(one); };
-    order.insert(std::ranges::find_if_not(order, predicts), {&configuration, nullptr});
+    order.insert(std::ranges::find_if_not(order, predicts), {&model_case, nullptr});
   }
   return order;
 }
 
-LAYERBENCH_INLINE void runner::leave_out(configuration_state& configuration, bool prepared_ones) {
+LAYERBENCH_INLINE void runner::leave_out(case_state& model_case, bool prepared_ones) {
   if (!budget_.exists() || interrupt_guard::interrupted()) return;
-  for (row_state& row : configuration.rows) {
+  for (row_state& row : model_case.rows) {
     if (row.done || row.timed() || (row.benchmark->prepared() && !prepared_ones)) continue;
     row.left_out = row.done = true;
   }
-  const end_to_end_run* whole = configuration.end_to_end.get();
-  if (whole == nullptr || configuration.chain_rounds > 0) return;
+  const end_to_end_run* whole = model_case.end_to_end.get();
+  if (whole == nullptr || model_case.chain_rounds > 0) return;
   if (whole->chain && !prepared_ones) return;
-  configuration.end_to_end->chain.reset();
-  configuration.left_out_chain = std::move(configuration.end_to_end);
+  model_case.end_to_end->chain.reset();
+  model_case.left_out_chain = std::move(model_case.end_to_end);
 }
 
 LAYERBENCH_INLINE void runner::return_to_left_out() {
-  for (configuration_group& group : queue_) {
+  for (case_group& group : queue_) {
     if (interrupt_guard::interrupted()) return;
     bool lacks_some = false;
-    for (configuration_state& configuration : group) {
-      const bool lacks_rows = std::ranges::any_of(configuration.rows, &row_state::left_out);
-      if (!lacks_rows && !configuration.left_out_chain) continue;
-      if (configuration.left_out_chain) {
-        configuration.end_to_end = std::move(configuration.left_out_chain);
-        for (row_state& row : configuration.rows) row.done = row.done && !row.timed();
+    for (case_state& model_case : group) {
+      const bool lacks_rows = std::ranges::any_of(model_case.rows, &row_state::left_out);
+      if (!lacks_rows && !model_case.left_out_chain) continue;
+      if (model_case.left_out_chain) {
+        model_case.end_to_end = std::move(model_case.left_out_chain);
+        for (row_state& row : model_case.rows) row.done = row.done && !row.timed();
       }
-      for (row_state& row : configuration.rows) {
+      for (row_state& row : model_case.rows) {
         if (std::exchange(row.left_out, false)) row.done = false;
       }
-      criterion_.mark_done(configuration);
+      criterion_.mark_done(model_case);
       lacks_some = true;
     }
     if (lacks_some) run_group(group);
@@ -304,23 +303,23 @@ LAYERBENCH_INLINE void runner::return_to_left_out() {
 LAYERBENCH_INLINE void runner::report_left_out() {
   if (!budget_.exists() || interrupt_guard::interrupted() || !lost_.empty()) return;
   const std::int64_t least = criterion_.limits().min_rounds;
-  for (configuration_group& group : queue_) {
-    for (configuration_state& configuration : group) {
+  for (case_group& group : queue_) {
+    for (case_state& model_case : group) {
       const auto lacks = [&](const row_state& row) {
         return row.timed() && std::ssize(row.rounds) < least;
       };
-      if (std::ranges::any_of(configuration.rows, lacks)) ++cut_;
-      const double missing = missing_seconds(configuration);
-      if (missing > 0) rest_seconds_ += configuration.prepared + missing;
-      for (const row_state& row : configuration.rows) {
+      if (std::ranges::any_of(model_case.rows, lacks)) ++cut_;
+      const double missing = missing_seconds(model_case);
+      if (missing > 0) rest_seconds_ += model_case.prepared + missing;
+      for (const row_state& row : model_case.rows) {
         if (!row.left_out) continue;
         results_->rows.push_back(failed_row(*row.benchmark, left_out_text()));
         ++left_out_;
         is_estimated_ = is_estimated_ && !budget_.guesses(row);
       }
-      if (!configuration.left_out_chain) continue;
+      if (!model_case.left_out_chain) continue;
       result::measurement& chain = results_->chains.emplace_back();
-      chain.name = result::row_name::chain(configuration.name);
+      chain.name = result::row_name::chain(model_case.name);
       chain.error = left_out_text();
       ++left_out_;
     }
@@ -332,24 +331,24 @@ LAYERBENCH_INLINE std::string runner::left_out_text() const {
                      criterion_.limits().budget);
 }
 
-LAYERBENCH_INLINE double runner::missing_seconds(const configuration_state& configuration) const {
+LAYERBENCH_INLINE double runner::missing_seconds(const case_state& model_case) const {
   const std::int64_t least = criterion_.limits().min_rounds;
   double sum = 0;
   double passes = 0;  // a round of the rows that were prepared
-  for (const row_state& row : configuration.rows) passes += row.pass_seconds;
-  const double share = passes > 0 ? passes / (passes + configuration.prepared) : 0.5;
-  for (const row_state& row : configuration.rows) {
+  for (const row_state& row : model_case.rows) passes += row.pass_seconds;
+  const double share = passes > 0 ? passes / (passes + model_case.prepared) : 0.5;
+  for (const row_state& row : model_case.rows) {
     if (!row.timed() && !row.left_out) continue;
     const double unprepared = row.pass_seconds > 0 ? 0 : budget_.expected_seconds(row);
     const double pass = std::max(row.pass_seconds, share * unprepared);
     const std::int64_t rounds = std::max<std::int64_t>(0, least - std::ssize(row.rounds));
     sum += unprepared + static_cast<double>(rounds) * pass;
   }
-  if (configuration.left_out_chain || configuration.end_to_end) {
+  if (model_case.left_out_chain || model_case.end_to_end) {
     const double pass =
-        std::max(configuration.chain_pass_seconds,
-                 criterion_.first_chain_pass_seconds(expected_step_seconds(configuration)));
-    const std::int64_t rounds = std::max<std::int64_t>(0, least - configuration.chain_rounds);
+        std::max(model_case.chain_pass_seconds,
+                 criterion_.first_chain_pass_seconds(expected_step_seconds(model_case)));
+    const std::int64_t rounds = std::max<std::int64_t>(0, least - model_case.chain_rounds);
     sum += static_cast<double>(rounds * most_chain_passes) * pass;
   }
   return sum;
@@ -367,14 +366,14 @@ LAYERBENCH_INLINE void runner::prepare(benchmark_row& benchmark) const {
 }
 
 LAYERBENCH_INLINE void runner::refuse_too_large() {
-  for (configuration_group& group : queue_) {
-    for (configuration_state& configuration : group) {
-      if (!configuration.end_to_end || configuration.done) continue;
-      const chain_spec& model = configuration.end_to_end->model;
+  for (case_group& group : queue_) {
+    for (case_state& model_case : group) {
+      if (!model_case.end_to_end || model_case.done) continue;
+      const chain_spec& model = model_case.end_to_end->model;
       if (!model.bytes || interrupt_guard::interrupted()) continue;
-      display_->note("planning the chain of " + configuration.name.text());
-      attempt_chain(configuration, [&] {
-        configuration.rows.front().benchmark->device().require_memory(model.bytes());
+      display_->note("planning the chain of " + model_case.name.text());
+      attempt_chain(model_case, [&] {
+        model_case.rows.front().benchmark->device().require_memory(model.bytes());
       });
     }
   }
@@ -397,30 +396,30 @@ LAYERBENCH_INLINE std::string runner::loss_of(compute_device& device, const std:
   return fmt::format("{}: {}; no call on the device succeeds any more ({})", name, error, *lasting);
 }
 
-LAYERBENCH_INLINE bool runner::run_round(configuration_group& group, std::int64_t round) {
+LAYERBENCH_INLINE bool runner::run_round(case_group& group, std::int64_t round) {
   const std::vector<scheduled_pass> order = order_of(group, round);
   if (order.empty()) return false;
   begin_round(round);
   const auto before = read_processors_();
-  std::map<configuration_state*, std::vector<result::measurement>> chains;
+  std::map<case_state*, std::vector<result::measurement>> chains;
   for (const scheduled_pass& pass : order) {
-    if (!budget_.fits(*pass.configuration, pass_seconds(pass))) continue;
+    if (!budget_.fits(*pass.model_case, pass_seconds(pass))) continue;
     const double start = now_();
     if (pass.row != nullptr) {
-      measure_row(*pass.configuration, *pass.row, round);
+      measure_row(*pass.model_case, *pass.row, round);
     } else {
-      measure_chain(*pass.configuration, round, chains[pass.configuration]);
+      measure_chain(*pass.model_case, round, chains[pass.model_case]);
     }
     pass_seconds(pass) = now_() - start;
-    pass.configuration->spent += pass_seconds(pass);
+    pass.model_case->spent += pass_seconds(pass);
     if (interrupt_guard::interrupted()) break;
     checkpoint_after(seconds_between_checkpoints);
   }
   const bool interrupted = interrupt_guard::interrupted();
-  for (auto& [configuration, passes] : chains) {
+  for (auto& [model_case, passes] : chains) {
     if (interrupted || passes.empty()) continue;
     results_->chains.push_back(merged_passes(std::move(passes)));
-    ++configuration->chain_rounds;
+    ++model_case->chain_rounds;
   }
   if (host_disturbed(before, read_processors_())) mark_disturbed(round);
   if (!interrupted) end_round(group);
@@ -435,72 +434,72 @@ LAYERBENCH_INLINE void runner::begin_round(std::int64_t round) {
   display_->end_in(budget_.rest());
 }
 
-LAYERBENCH_INLINE void runner::end_round(configuration_group& group) {
-  for (configuration_state& configuration : group) {
-    time_layers(configuration);
-    leave_out(configuration, /*prepared_ones=*/true);
+LAYERBENCH_INLINE void runner::end_round(case_group& group) {
+  for (case_state& model_case : group) {
+    time_layers(model_case);
+    leave_out(model_case, /*prepared_ones=*/true);
   }
-  for (configuration_state& configuration : group) {
+  for (case_state& model_case : group) {
     budget_.update();
-    std::string ending = criterion_.end_round(configuration, queue_, round_seconds(configuration));
-    if (!ending.empty()) endings_.emplace_back(configuration.name, std::move(ending));
+    std::string ending = criterion_.end_round(model_case, queue_, round_seconds(model_case));
+    if (!ending.empty()) endings_.emplace_back(model_case.name, std::move(ending));
   }
   checkpoint_after(0);
 }
 
-LAYERBENCH_INLINE double runner::round_seconds(const configuration_state& configuration) const {
-  double sum = chain_passes(configuration) * configuration.chain_pass_seconds;
-  for (const row_state& row : configuration.rows) {
+LAYERBENCH_INLINE double runner::round_seconds(const case_state& model_case) const {
+  double sum = chain_passes(model_case) * model_case.chain_pass_seconds;
+  for (const row_state& row : model_case.rows) {
     if (!row.done) sum += row.pass_seconds;
   }
   return sum;
 }
 
-LAYERBENCH_INLINE std::vector<runner::scheduled_pass> runner::order_of(configuration_group& group,
+LAYERBENCH_INLINE std::vector<runner::scheduled_pass> runner::order_of(case_group& group,
                                                                        std::int64_t round) const {
   std::mt19937_64 random(preparation_.seed + static_cast<std::uint64_t>(round));
-  std::vector<configuration_state*> configurations;
-  for (configuration_state& configuration : group) {
-    if (configuration.open()) configurations.push_back(&configuration);
+  std::vector<case_state*> cases;
+  for (case_state& model_case : group) {
+    if (model_case.open()) cases.push_back(&model_case);
   }
-  std::ranges::shuffle(configurations, random);
+  std::ranges::shuffle(cases, random);
   std::vector<scheduled_pass> order;
-  for (configuration_state* configuration : configurations) {
+  for (case_state* model_case : cases) {
     const auto first = static_cast<std::ptrdiff_t>(order.size());
-    for (row_state& row : configuration->rows) {
-      if (!row.done && row.benchmark->prepared()) order.push_back({configuration, &row});
+    for (row_state& row : model_case->rows) {
+      if (!row.done && row.benchmark->prepared()) order.push_back({model_case, &row});
     }
     std::shuffle(order.begin() + first, order.end(), random);
     if (budget_.exists()) std::stable_sort(order.begin() + first, order.end(), more_important);
     const auto rows = static_cast<std::ptrdiff_t>(order.size()) - first;
-    const int passes = chain_passes(*configuration);
+    const int passes = chain_passes(*model_case);
     for (int i = passes; i-- > 0;) {
       order.insert(order.begin() + first + rows * i / std::max(1, passes - 1),
-                   {configuration, nullptr});
+                   {model_case, nullptr});
     }
   }
   return order;
 }
 
-LAYERBENCH_INLINE int runner::chain_passes(const configuration_state& configuration) const {
+LAYERBENCH_INLINE int runner::chain_passes(const case_state& model_case) const {
   constexpr double long_step = 0.5;  // seconds
-  if (!configuration.end_to_end || !configuration.end_to_end->chain) return 0;
+  if (!model_case.end_to_end || !model_case.end_to_end->chain) return 0;
   if (criterion_.limits().single_call) return 1;
-  return configuration.end_to_end->step_seconds > long_step ? 2 : 3;
+  return model_case.end_to_end->step_seconds > long_step ? 2 : 3;
 }
 
 LAYERBENCH_INLINE double& runner::pass_seconds(const scheduled_pass& of) {
-  return of.row != nullptr ? of.row->pass_seconds : of.configuration->chain_pass_seconds;
+  return of.row != nullptr ? of.row->pass_seconds : of.model_case->chain_pass_seconds;
 }
 
-LAYERBENCH_INLINE void runner::measure_row(const configuration_state& configuration, row_state& row,
+LAYERBENCH_INLINE void runner::measure_row(const case_state& model_case, row_state& row,
                                            std::int64_t round) {
   display_->step(row.benchmark->name().text());
   result::measurement timed;
   attempt(row, [&] {
-    pass_limits limits = limits_of(configuration);
-    limits.min_time = criterion_.pass_time(configuration, row);
-    limits.step_seconds = configuration.step_seconds();
+    pass_limits limits = limits_of(model_case);
+    limits.min_time = criterion_.pass_time(model_case, row);
+    limits.step_seconds = model_case.step_seconds();
     limits.call_seconds = row.call_seconds();
     timed = measurer_.time_row(*row.benchmark, limits);
   });
@@ -510,42 +509,41 @@ LAYERBENCH_INLINE void runner::measure_row(const configuration_state& configurat
   results_->rows.push_back(std::move(timed));
 }
 
-LAYERBENCH_INLINE void runner::measure_chain(configuration_state& configuration, std::int64_t round,
+LAYERBENCH_INLINE void runner::measure_chain(case_state& model_case, std::int64_t round,
                                              std::vector<result::measurement>& passes) {
-  if (!configuration.end_to_end) return;  // an earlier pass of this round failed
-  display_->note("chain of " + configuration.name.text());
+  if (!model_case.end_to_end) return;  // an earlier pass of this round failed
+  display_->note("chain of " + model_case.name.text());
   result::measurement timed;
-  attempt_chain(configuration, [&] {
-    timed = measurer_.time_chain(*configuration.end_to_end->chain, limits_of(configuration));
+  attempt_chain(model_case, [&] {
+    timed = measurer_.time_chain(*model_case.end_to_end->chain, limits_of(model_case));
   });
-  if (!configuration.end_to_end) passes.clear();
+  if (!model_case.end_to_end) passes.clear();
   if (timed.calls == 0) return;
-  timed.name = result::row_name::chain(configuration.name);
+  timed.name = result::row_name::chain(model_case.name);
   timed.round = round;
-  configuration.end_to_end->step_seconds = timed.seconds;
+  model_case.end_to_end->step_seconds = timed.seconds;
   passes.push_back(std::move(timed));
 }
 
-LAYERBENCH_INLINE void runner::time_layers(configuration_state& configuration) {
-  if (configuration.done || !configuration.end_to_end) return;
-  end_to_end_run& whole = *configuration.end_to_end;
+LAYERBENCH_INLINE void runner::time_layers(case_state& model_case) {
+  if (model_case.done || !model_case.end_to_end) return;
+  end_to_end_run& whole = *model_case.end_to_end;
   if (!whole.chain || !whole.clocks) return;
-  if (!budget_.fits(configuration, configuration.chain_pass_seconds)) return;
-  display_->note("clocks in the chain of " + configuration.name.text());
+  if (!budget_.fits(model_case, model_case.chain_pass_seconds)) return;
+  display_->note("clocks in the chain of " + model_case.name.text());
   const double start = now_();
-  attempt_chain(configuration, [&] {
-    measurer_.time_layers(*whole.chain, *whole.clocks, limits_of(configuration));
-  });
-  if (!configuration.end_to_end) return;
-  std::vector<result::planned>& step = results_->manifest[configuration.name];
+  attempt_chain(model_case,
+                [&] { measurer_.time_layers(*whole.chain, *whole.clocks, limits_of(model_case)); });
+  if (!model_case.end_to_end) return;
+  std::vector<result::planned>& step = results_->manifest[model_case.name];
   for (std::size_t i = 0; i < step.size(); ++i) {
     step[i].chain_seconds = whole.clocks->seconds(whole.model.primitives.at(i));
   }
-  configuration.spent += now_() - start;
+  model_case.spent += now_() - start;
 }
 
-LAYERBENCH_INLINE pass_limits runner::limits_of(const configuration_state& configuration) const {
-  const bool over_budget = criterion_.over_budget(configuration, queue_);
+LAYERBENCH_INLINE pass_limits runner::limits_of(const case_state& model_case) const {
+  const bool over_budget = criterion_.over_budget(model_case, queue_);
   return {.min_time = criterion_.chain_pass_time(),
           .over_budget = over_budget,
           .repeats = !over_budget || !budget_.exists(),

@@ -67,31 +67,30 @@ class runner {
   /// Seconds that another start takes for this; nothing while no similar row has told.
   [[nodiscard]] std::optional<double> rest_seconds() const;
 
-  /// Why each configuration ended, in words.
-  [[nodiscard]] const std::vector<std::pair<result::configuration_name, std::string>>& endings()
-      const;
+  /// Why each case ended, in words.
+  [[nodiscard]] const std::vector<std::pair<result::case_name, std::string>>& endings() const;
 
  private:
   static constexpr double seconds_between_checkpoints = 10;
   static constexpr int most_chain_passes = 3;  ///< per round
 
-  void run_group(configuration_group& group);
+  void run_group(case_group& group);
 
-  /// A row, or the configuration's chain if `row` is null.
+  /// A row, or the case's chain if `row` is null.
   struct scheduled_pass {
-    configuration_state* configuration;
+    case_state* model_case;
     row_state* row;
   };
 
-  void prepare(configuration_group& group);
+  void prepare(case_group& group);
 
   void prepare(row_state& row);
 
-  void prepare_chain(configuration_state& configuration);
+  void prepare_chain(case_state& model_case);
 
   /// Prepares what the budget has time for, the most important rows first, such that each fits with
   /// a first pass of all that is prepared. The others are left out.
-  void prepare_what_fits(configuration_state& configuration);
+  void prepare_what_fits(case_state& model_case);
 
   /// The estimated cost of the calls before each call of a row that produce its sources, in the
   /// state of the model. Plans the model's step.
@@ -113,10 +112,10 @@ class runner {
 
   /// Prepares a chain. Returns what its passes take in the first round, by the calls of the rows; 0
   /// if it failed.
-  double try_out_chain(configuration_state& configuration);
+  double try_out_chain(case_state& model_case);
 
   /// Seconds of a step by the calls of its rows so far.
-  [[nodiscard]] static double expected_step_seconds(const configuration_state& configuration);
+  [[nodiscard]] static double expected_step_seconds(const case_state& model_case);
 
   /// Seconds that it takes to prepare this and to measure it once.
   [[nodiscard]] double expected_seconds(const scheduled_pass& one) const;
@@ -128,15 +127,15 @@ class runner {
   /// those with a larger share of the step.
   [[nodiscard]] static bool more_important(const scheduled_pass& a, const scheduled_pass& b);
 
-  /// What is left to measure of a configuration: first the rows that predictions add up, then the
+  /// What is left to measure of a case: first the rows that predictions add up, then the
   /// chain, then the other rows.
-  [[nodiscard]] std::vector<scheduled_pass> by_importance(configuration_state& configuration) const;
+  [[nodiscard]] std::vector<scheduled_pass> by_importance(case_state& model_case) const;
 
   /// Leaves out the rows without a timing, and a chain without a round; of those that are prepared
   /// only with `prepared_ones`.
-  void leave_out(configuration_state& configuration, bool prepared_ones);
+  void leave_out(case_state& model_case, bool prepared_ones);
 
-  /// Measures what was left out, if other configurations took less than their share. Each
+  /// Measures what was left out, if other cases took less than their share. Each
   /// group has all that is left.
   void return_to_left_out();
 
@@ -145,13 +144,13 @@ class runner {
 
   [[nodiscard]] std::string left_out_text() const;
 
-  /// Seconds that the missing rounds of a configuration take, by what was measured of it.
-  [[nodiscard]] double missing_seconds(const configuration_state& configuration) const;
+  /// Seconds that the missing rounds of a case take, by what was measured of it.
+  [[nodiscard]] double missing_seconds(const case_state& model_case) const;
 
   /// Prepares a row; with the library's next plan where the results of one are wrong.
   void prepare(benchmark_row& benchmark) const;
 
-  /// Leaves out configurations whose chains need more memory than there is, before anything is
+  /// Leaves out cases whose chains need more memory than there is, before anything is
   /// allocated.
   void refuse_too_large();
 
@@ -196,11 +195,11 @@ class runner {
   [[nodiscard]] static std::string loss_of(compute_device& device, const std::string& name,
                                            const std::string& error);
 
-  /// Does `work` for a configuration's chain. A chain that fails is reported and dropped. If it
+  /// Does `work` for a case's chain. A chain that fails is reported and dropped. If it
   /// needs too much memory the rows are left out, too: they would predict a step that cannot run
   /// here.
   template <class Work>
-  void attempt_chain(configuration_state& configuration, Work&& work) {
+  void attempt_chain(case_state& model_case, Work&& work) {
     result::measurement failed;
     std::string lost;
     try {
@@ -210,50 +209,49 @@ class runner {
       lost = failed.error = e.what();
     } catch (const not_enough_memory& e) {
       failed.error = fmt::format("{}; use a smaller --batch, or do without --chain", e.what());
-      for (row_state& row : configuration.rows) row.done = true;
-      configuration.done = true;
+      for (row_state& row : model_case.rows) row.done = true;
+      model_case.done = true;
     } catch (const std::exception& e) {
       failed.error = e.what();
-      lost = loss_of(configuration.rows.front().benchmark->device(),
-                     "the chain of " + configuration.name.text(), failed.error);
+      lost = loss_of(model_case.rows.front().benchmark->device(),
+                     "the chain of " + model_case.name.text(), failed.error);
     }
-    configuration.end_to_end.reset();
-    failed.name = result::row_name::chain(configuration.name);
+    model_case.end_to_end.reset();
+    failed.name = result::row_name::chain(model_case.name);
     results_->chains.push_back(std::move(failed));
     if (!lost.empty()) throw device_lost(lost);
   }
 
   /// Runs all passes of a round. Returns false if nothing was left to measure, or on an interrupt:
   /// the round then has no chains.
-  bool run_round(configuration_group& group, std::int64_t round);
+  bool run_round(case_group& group, std::int64_t round);
   void begin_round(std::int64_t round);
-  void end_round(configuration_group& group);
+  void end_round(case_group& group);
 
-  /// Seconds that the next round of a configuration takes, by the latest one.
-  [[nodiscard]] double round_seconds(const configuration_state& configuration) const;
+  /// Seconds that the next round of a case takes, by the latest one.
+  [[nodiscard]] double round_seconds(const case_state& model_case) const;
 
-  /// Shuffles the configurations, and the rows within each: what adds up to a step is measured
+  /// Shuffles the cases, and the rows within each: what adds up to a step is measured
   /// close together. With a budget rows without a timing come first, the most important ones before
   /// the others. Passes of the chain stand at equal distances between the rows.
-  [[nodiscard]] std::vector<scheduled_pass> order_of(configuration_group& group,
-                                                     std::int64_t round) const;
+  [[nodiscard]] std::vector<scheduled_pass> order_of(case_group& group, std::int64_t round) const;
 
   /// Passes of a chain per round: at both ends of the round, and in its middle if steps are short.
-  [[nodiscard]] int chain_passes(const configuration_state& configuration) const;
+  [[nodiscard]] int chain_passes(const case_state& model_case) const;
 
   /// Seconds that a pass takes, as far as known.
   [[nodiscard]] static double& pass_seconds(const scheduled_pass& of);
 
-  void measure_row(const configuration_state& configuration, row_state& row, std::int64_t round);
+  void measure_row(const case_state& model_case, row_state& row, std::int64_t round);
 
-  void measure_chain(configuration_state& configuration, std::int64_t round,
+  void measure_chain(case_state& model_case, std::int64_t round,
                      std::vector<result::measurement>& passes);
 
   /// Times the layers inside the chain, if that is wanted, and adds them to the manifest.
-  void time_layers(configuration_state& configuration);
+  void time_layers(case_state& model_case);
 
-  /// The limits of a pass of the configuration's chain.
-  [[nodiscard]] pass_limits limits_of(const configuration_state& configuration) const;
+  /// The limits of a pass of the case's chain.
+  [[nodiscard]] pass_limits limits_of(const case_state& model_case) const;
 
   /// Marks all timings of the round: the readings do not tell which pass the host disturbed.
   void mark_disturbed(std::int64_t round);
@@ -273,11 +271,11 @@ class runner {
   const std::function<void()>* checkpoint_ = nullptr;
   const std::function<void()>* before_round_ = nullptr;
   std::unique_ptr<progress> display_;
-  std::vector<std::pair<result::configuration_name, std::string>> endings_;
+  std::vector<std::pair<result::case_name, std::string>> endings_;
   std::string lost_;  ///< see lost()
   std::int64_t next_round_ = 0;
   std::int64_t left_out_ = 0;  ///< rows and chains; this and the next two: see shortfall()
-  std::int64_t cut_ = 0;       ///< configurations with fewer rounds than the least number
+  std::int64_t cut_ = 0;       ///< cases with fewer rounds than the least number
   double rest_seconds_ = 0;    ///< this and the next: see rest_seconds()
   bool is_estimated_ = true;
   /// When the latest one ended. The first follows the first pass: a run may end at any time.

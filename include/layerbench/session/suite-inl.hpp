@@ -34,8 +34,8 @@ namespace layerbench::run {
 
 namespace detail {
 
-/// Who chooses plans in the libraries' place. A run that goes on keeps its plans, and uses none
-/// that it found to be wrong. Throws bad_input.
+/// Chooses plans in the libraries' place. A resumed run keeps its plans, and uses none that it
+/// found to be wrong. Throws bad_input.
 [[nodiscard]] inline std::shared_ptr<autotuner> autotuner_of(const options& o,
                                                              const description& libraries,
                                                              const reference::oracle& oracle) {
@@ -48,16 +48,16 @@ namespace detail {
   return result;
 }
 
-/// A configuration, and what all its rows share.
-struct configuration_settings {
-  result::configuration_name configuration;
+/// A case, and what all its rows share.
+struct case_settings {
+  result::case_name model_case;
   plan_request request;
   int threads;
   number_class numbers;
   std::vector<std::string> caches;
 };
 
-/// Fills a suite, configuration by configuration.
+/// Fills a suite, case by case.
 class suite_builder {
  public:
   suite_builder(const options& o, const program& what, const registry& known, suite& all,
@@ -71,22 +71,22 @@ class suite_builder {
         wanted_(std::move(wanted)),
         devices_(known, all.tuner, ranks, timing) {}
 
-  /// Adds a configuration of a model: its manifest and the rows of this program; or of one row of a
+  /// Adds a case of a model: its manifest and the rows of this program; or of one row of a
   /// sweep, which is in no manifest. Does nothing where no row of it is wanted.
-  void add_configuration(const model::graph& graph, const configuration_settings& c) {
+  void add_case(const model::graph& graph, const case_settings& c) {
     // A library may want reorders between the layers, and between the passes of a layer.
     const bool in_model = !is_sweep(graph);
-    const bool reordered = in_model && (c.request.order == layout::any || o_.phase == "training");
+    const bool reordered = in_model && (c.request.layout == layout::any || o_.phase == "training");
     const model::step plain = step_of(graph, c.request.type);
     if (wanted_ && !wanted_(possible_names(c, plain, reordered))) return;
     const std::string row = in_model ? "" : graph.layers.front().name;
-    if (!added_.emplace(c.configuration, row).second) return;  // asked for twice
+    if (!added_.emplace(c.model_case, row).second) return;  // asked for twice
     const std::shared_ptr<device_context> memory =
-        devices_.of(c.configuration.backend, c.threads, c.numbers);
+        devices_.of(c.model_case.backend, c.threads, c.numbers);
     const auto step =
         std::make_shared<planned_step>(plain, c.request, memory, reordered, reuses_memory(graph));
     const model::step_memory least = step->least_memory();
-    std::int64_t& footprint = all_.footprint[c.configuration];
+    std::int64_t& footprint = all_.footprint[c.model_case];
     footprint = std::max(footprint, least.footprint());
     const std::vector<model::primitive> primitives = model::primitives(step->step());
     std::vector<result::planned> step_plan;
@@ -97,7 +97,7 @@ class suite_builder {
     }
     if (what_.whole_model() && in_model) add_chain(c, memory, step, primitives);
     if (!o_.during.empty()) add_contended(c, memory, step, primitives, step_plan);
-    if (what_.is_predictable() && in_model) all_.manifest[c.configuration] = std::move(step_plan);
+    if (what_.is_predictable() && in_model) all_.manifest[c.model_case] = std::move(step_plan);
   }
 
   /// The list of peaks for that backend and so many threads. Streams are the same in all data
@@ -136,36 +136,34 @@ class suite_builder {
     return model::collective_sweep(how, host_buffer::available_bytes().value_or(INT64_MAX));
   }
 
-  /// The settings of a configuration, with those of its parameters that its name must show.
-  [[nodiscard]] configuration_settings settings_of(const model::graph& graph,
-                                                   const std::string& backend,
-                                                   const std::string& type, int threads,
-                                                   number_class numbers) const {
-    const layout order = from_name<layout>(o_.order).value();
-    result::configuration_name configuration{backend, type, graph.name, model::batch(graph), {}};
+  /// The settings of a case, with those of its parameters that its name must show.
+  [[nodiscard]] case_settings settings_of(const model::graph& graph, const std::string& backend,
+                                          const std::string& type, int threads,
+                                          number_class numbers) const {
+    const layout image_layout = from_name<layout>(o_.layout).value();
+    result::case_name model_case{backend, type, graph.name, model::batch(graph), {}};
     for (const std::string_view name : model::text_parameters) {
       const auto value = model::parameter(graph, name);
       if (!value || *value == graph.defaults.find(name)->second) continue;
-      configuration.parameters[std::string(name)] = std::to_string(*value);
+      model_case.parameters[std::string(name)] = std::to_string(*value);
     }
-    if (o_.phase != "inference") configuration.parameters["phase"] = o_.phase;
-    if (order != layout::nhwc) configuration.parameters["layout"] = o_.order;
-    if (!graph.fusion.empty()) configuration.parameters["fusion"] = graph.fusion;
-    if (reuses_memory(graph)) configuration.parameters["memory"] = o_.memory;
+    if (o_.phase != "inference") model_case.parameters["phase"] = o_.phase;
+    if (image_layout != layout::nhwc) model_case.parameters["layout"] = o_.layout;
+    if (!graph.fusion.empty()) model_case.parameters["fusion"] = graph.fusion;
+    if (reuses_memory(graph)) model_case.parameters["memory"] = o_.memory;
     if (numbers != number_class::normal) {
-      configuration.parameters["data"] = std::string(name(numbers));
+      model_case.parameters["data"] = std::string(name(numbers));
     }
     const bool usual =
         what_.peaks || timing_ == default_timing(o_.data_parallel || what_.collective);
-    if (!usual && has_timings(backend, known_)) configuration.parameters["timing"] = o_.timing;
-    if (threads != o_.default_threads)
-      configuration.parameters["threads"] = std::to_string(threads);
+    if (!usual && has_timings(backend, known_)) model_case.parameters["timing"] = o_.timing;
+    if (threads != o_.default_threads) model_case.parameters["threads"] = std::to_string(threads);
     if (what_.collective && ranks(backend) > 1) {
-      configuration.parameters["ranks"] = std::to_string(ranks(backend));
+      model_case.parameters["ranks"] = std::to_string(ranks(backend));
     }
-    if (ranks_ != nullptr) configuration.parameters["ranks"] = std::to_string(ranks_->size());
-    return {configuration,
-            {op::pass::fwd, dtype_from(type).value(), order, o_.workspace_limit},
+    if (ranks_ != nullptr) model_case.parameters["ranks"] = std::to_string(ranks_->size());
+    return {model_case,
+            {op::pass::fwd, dtype_from(type).value(), image_layout, o_.workspace_limit},
             threads,
             numbers,
             caches_of(graph)};
@@ -202,17 +200,17 @@ class suite_builder {
 
   /// Names of all rows that the case may have, without planning it. Among them are those of all
   /// reorders that a library might want.
-  [[nodiscard]] std::vector<std::string> possible_names(const configuration_settings& c,
+  [[nodiscard]] std::vector<std::string> possible_names(const case_settings& c,
                                                         const model::step& step,
                                                         bool reordered) const {
     std::vector<std::string> names;
     const auto add = [&](std::string_view op, op::pass pass, const std::string& layer) {
       for (const std::string& state : c.caches) {
-        result::row_name row{c.configuration, std::string(op), std::string(op::name(pass)), layer,
+        result::row_name row{c.model_case, std::string(op), std::string(op::name(pass)), layer,
                              state};
         names.push_back(row.text());
         if (o_.during.empty()) continue;
-        row.configuration.parameters["during"] = o_.during;
+        row.model_case.parameters["during"] = o_.during;
         names.push_back(row.text());
       }
     };
@@ -246,13 +244,13 @@ class suite_builder {
     return own(p.op) || (p.inserted && std::ranges::any_of(p.calls, beside));
   }
 
-  void add_rows(const configuration_settings& c, const std::shared_ptr<device_context>& memory,
+  void add_rows(const case_settings& c, const std::shared_ptr<device_context>& memory,
                 const std::shared_ptr<planned_step>& step, const model::primitive& p,
                 const result::planned& planned) {
     if (!measures(step->step(), p) || !memory->device().implements_op(p.op)) return;
     for (const std::string& state : c.caches) {
       const cache_state cache = from_name<cache_state>(state).value();
-      row_spec result{.name = {c.configuration, planned.op, planned.pass, p.layer, state},
+      row_spec result{.name = {c.model_case, planned.op, planned.pass, p.layer, state},
                       .op = p.op,
                       .count = p.count(),
                       .inserted = p.inserted,
@@ -266,7 +264,7 @@ class suite_builder {
   }
 
   /// The step run whole; with `beside` gradients are sent while it computes.
-  void add_chain(const configuration_settings& c, const std::shared_ptr<device_context>& memory,
+  void add_chain(const case_settings& c, const std::shared_ptr<device_context>& memory,
                  const std::shared_ptr<planned_step>& step,
                  const std::vector<model::primitive>& primitives,
                  data_parallel_group* beside = nullptr) {
@@ -285,16 +283,16 @@ class suite_builder {
     const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
     std::vector<std::vector<std::size_t>> calls;
     for (const model::primitive& p : primitives) calls.push_back(p.calls);
-    all_.chains.push_back({c.configuration, make, bytes, std::move(calls)});
+    all_.chains.push_back({c.model_case, make, bytes, std::move(calls)});
   }
 
   /// Rows of what is computed while gradients are sent: in the backward part. They are in states of
   /// the same step, and of no manifest of their own.
-  void add_contended(configuration_settings c, const std::shared_ptr<device_context>& memory,
+  void add_contended(case_settings c, const std::shared_ptr<device_context>& memory,
                      const std::shared_ptr<planned_step>& step,
                      const std::vector<model::primitive>& primitives,
                      const std::vector<result::planned>& step_plan) {
-    c.configuration.parameters["during"] = o_.during;
+    c.model_case.parameters["during"] = o_.during;
     for (std::size_t i = 0; i < primitives.size(); ++i) {
       const model::primitive& p = primitives[i];
       if (p.part != model::step_part::backward || p.op.name() == op::allreduce::name) continue;
@@ -311,7 +309,7 @@ class suite_builder {
   timing_mode timing_;
   name_filter wanted_;
   suite_devices devices_;
-  std::set<std::pair<result::configuration_name, std::string>> added_;  ///< with the sweep's row
+  std::set<std::pair<result::case_name, std::string>> added_;  ///< with the sweep's row
 };
 
 /// Adds the collectives of the models, or a sweep of their sizes.
@@ -376,8 +374,7 @@ LAYERBENCH_INLINE suite make_suite(const options& o, const program& what, const 
           const model::graph& graph = graph_of(backend_name, type, threads);
           for (const std::string& data : o.data) {
             const auto numbers = from_name<number_class>(data).value();
-            maker.add_configuration(graph,
-                                    maker.settings_of(graph, backend_name, type, threads, numbers));
+            maker.add_case(graph, maker.settings_of(graph, backend_name, type, threads, numbers));
           }
         }
       }

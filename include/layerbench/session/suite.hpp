@@ -23,13 +23,12 @@ namespace layerbench::run {
 struct suite {
   std::vector<std::unique_ptr<benchmark_row>> rows;
   result::manifest manifest;
-  std::map<result::configuration_name, std::int64_t>
-      footprint;                          ///< distinct bytes that a step touches
-  std::vector<chain_spec> chains;         ///< of programs that run whole models
-  std::shared_ptr<run::autotuner> tuner;  ///< null where libraries choose all plans
-  std::vector<std::string> notes;         ///< what a user should know, for stderr
-  description between_ranks;              ///< what result files say of the libraries there
-  detail::held_clocks clocks;             ///< of GPUs
+  std::map<result::case_name, std::int64_t> footprint;  ///< distinct bytes that a step touches
+  std::vector<chain_spec> chains;                       ///< of programs that run whole models
+  std::shared_ptr<run::autotuner> tuner;                ///< null where libraries choose all plans
+  std::vector<std::string> notes;                       ///< what a user should know, for stderr
+  description between_ranks;   ///< what result files say of the libraries there
+  detail::held_clocks clocks;  ///< of GPUs
   std::string lost;  ///< why the device could not be used to the end; the suite is not whole then
 };
 

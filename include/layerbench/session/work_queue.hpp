@@ -9,13 +9,13 @@
 
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/benchmark_row.hpp>
+#include <layerbench/session/case_state.hpp>
 #include <layerbench/session/chain.hpp>
-#include <layerbench/session/configuration_state.hpp>
 #include <layerbench/session/layer_clocks.hpp>
 
 namespace layerbench::run {
 
-/// A configuration's chain: its model, run end to end beside its rows.
+/// A case's chain: its model, run end to end beside its rows.
 struct end_to_end_run {
   chain_spec model;
   std::unique_ptr<run::chain> chain = {};   ///< while its group is measured
@@ -24,9 +24,9 @@ struct end_to_end_run {
 };
 
 /// All that is to be measured, group by group.
-using work_queue = std::vector<configuration_group>;
+using work_queue = std::vector<case_group>;
 
-/// Queues rows and chains by configuration, in the order in which configurations first occur.
+/// Queues rows and chains by case, in the order in which cases first occur.
 [[nodiscard]] work_queue make_work_queue(const std::vector<benchmark_row*>& rows,
                                          const std::vector<chain_spec>& chains);
 

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <string>
 
-#include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
 

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -20,16 +19,23 @@
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/op/activation.hpp>
+#include <layerbench/op/batchnorm.hpp>
+#include <layerbench/op/builtin.hpp>
+#include <layerbench/op/conv.hpp>
+#include <layerbench/op/gemm.hpp>
+#include <layerbench/op/op.hpp>
+#include <layerbench/op/pool.hpp>
+#include <layerbench/op/slice.hpp>
 #include <layerbench/result/manifest.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
+#include <layerbench/shape/dims.hpp>
+#include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {
 
 namespace detail {
-
-/// Whether a whole number, as text, is below ten or missing.
-[[nodiscard]] inline bool below_ten(std::string_view number) { return number.size() < 2; }
 
 [[nodiscard]] inline std::string overhead_conditions(const result::engine_overhead& known) {
   return fmt::format("{}/{}/threads:{}{}/cache:{}", known.backend, known.dtype, known.threads,
@@ -39,39 +45,29 @@ namespace detail {
 /// The conditions under which an overhead fits a case. A fused call has the overhead of any call,
 /// so the fusion plan is none of them, though kernel factors may depend on it.
 [[nodiscard]] inline std::string overhead_conditions(const prediction& p) {
-  result::engine_overhead wanted{"",
-                                 p.configuration.backend,
-                                 p.configuration.dtype,
-                                 p.threads,
-                                 p.configuration.parameters,
-                                 p.cache,
-                                 0,
-                                 0};
+  result::engine_overhead wanted{
+      "", p.model_case.backend, p.model_case.dtype, p.threads, p.model_case.parameters, p.cache, 0,
+      0};
   for (const char* name : {"tokens", "context", "fusion", "threads"}) wanted.parameters.erase(name);
   return overhead_conditions(wanted);
 }
 
-/// The value of a field in a canonical key, such as `64` of `c:64`; empty: it has its default.
-[[nodiscard]] inline std::string_view value_in(std::string_view key, std::string_view field) {
-  for (std::size_t begin = 0; begin < key.size();) {
-    const std::size_t end = std::min(key.find(',', begin), key.size());
-    const std::string_view part = key.substr(begin, end - begin);
-    if (part.starts_with(field) && part.substr(field.size()).starts_with(':')) {
-      return part.substr(field.size() + 1);
-    }
-    begin = end + 1;
-  }
-  return {};
+/// Whether PyTorch can write the result of the op over its source.
+[[nodiscard]] inline bool has_in_place_kernel(const op::any& op) {
+  const auto* const function = op.get<op::activation>();
+  if (function == nullptr) return true;
+  constexpr std::array never{op::activation_kind::gelu, op::activation_kind::sigmoid,
+                             op::activation_kind::tanh};
+  return std::ranges::find(never, function->kind) == never.end();
 }
 
 /// Whether PyTorch allocates the result of a call. Its slices are views. Its activations are taken
 /// to overwrite their source where ours do, if they can at all. A manifest leaves out an
 /// overwritten source, so such a call begins with its result.
 [[nodiscard]] inline bool allocates(const layer_time& layer) {
-  if (layer.op == "slice") return false;
-  constexpr std::array never_in_place{"gelu", "sigmoid", "tanh"};
-  return !layer.traffic.front().written ||
-         std::ranges::find(never_in_place, value_in(layer.key, "kind")) != never_in_place.end();
+  if (layer.op == op::slice::name) return false;
+  const auto op = op::from_key(layer.op, layer.key);
+  return !layer.traffic.front().written || (op && !has_in_place_kernel(*op));
 }
 
 /// Bytes of the allocated results that have at least `least` bytes each; nothing if the files do
@@ -90,41 +86,40 @@ namespace detail {
   return sum;
 }
 
-[[nodiscard]] inline std::string conv_kernel(std::string_view key) {
-  const std::string_view groups = value_in(key, "groups");
-  if (groups == value_in(key, "c")) return "conv_depthwise";
-  if (!groups.empty()) return "conv_grouped";
-  const bool point = value_in(key, "r") == "1" && value_in(key, "s") == "1";
-  return point && value_in(key, "stride").empty() ? "conv_1x1" : "conv";
+[[nodiscard]] inline std::string kernel_name(const op::conv& o) {
+  if (o.groups > 1) return o.groups == o.c ? "conv_depthwise" : "conv_grouped";
+  return o.r == 1 && o.s == 1 && o.stride == pair{1, 1} ? "conv_1x1" : "conv";
 }
 
-[[nodiscard]] inline std::string gemm_kernel(std::string_view key) {
-  if (!value_in(key, "batch").empty()) return "gemm_batched";
-  const std::string_view rows = value_in(key, "m");
-  if (rows == "1") return "gemm_one_row";
+[[nodiscard]] inline std::string kernel_name(const op::gemm& o) {
+  if (o.batch > 1) return "gemm_batched";
+  if (o.m == 1) return "gemm_one_row";
   // Libraries switch between kernels for a few rows and for many; where exactly differs.
-  return below_ten(rows) ? "gemm_few_rows" : "gemm";
+  return o.m < 10 ? "gemm_few_rows" : "gemm";
+}
+
+[[nodiscard]] inline std::string kernel_name(const op::pool& o) {
+  return o.r == o.h && o.s == o.w ? "pool_global" : fmt::format("pool_{}", name(o.kind));
 }
 
 /// PyTorch's kernel loops over the pixels of an image, so it is slow where there are few.
-[[nodiscard]] inline std::string batchnorm_kernel(std::string_view key) {
-  const bool few = below_ten(value_in(key, "h")) && below_ten(value_in(key, "w"));
-  return few ? "batchnorm_small" : "batchnorm";
+[[nodiscard]] inline std::string kernel_name(const op::batchnorm& o) {
+  return o.h < 10 && o.w < 10 ? "batchnorm_small" : "batchnorm";
 }
 
-[[nodiscard]] inline std::string pool_kernel(std::string_view key) {
-  const bool whole =
-      value_in(key, "r") == value_in(key, "h") && value_in(key, "s") == value_in(key, "w");
-  return whole ? "pool_global" : fmt::format("pool_{}", value_in(key, "kind"));
+[[nodiscard]] inline std::string kernel_name(const op::activation& o) {
+  return fmt::format("activation_{}", name(o.kind));
 }
 
-LAYERBENCH_INLINE std::string kernel_of(std::string_view op, std::string_view key) {
-  if (op == "conv") return conv_kernel(key);
-  if (op == "gemm") return gemm_kernel(key);
-  if (op == "pool") return pool_kernel(key);
-  if (op == "batchnorm") return batchnorm_kernel(key);
-  if (op == "activation") return fmt::format("activation_{}", value_in(key, "kind"));
-  return std::string(op);
+LAYERBENCH_INLINE std::string kernel_of(const layer_time& layer) {
+  if (const auto op = op::from_key(layer.op, layer.key)) {
+    if (const auto* o = op->get<op::conv>()) return kernel_name(*o);
+    if (const auto* o = op->get<op::gemm>()) return kernel_name(*o);
+    if (const auto* o = op->get<op::pool>()) return kernel_name(*o);
+    if (const auto* o = op->get<op::batchnorm>()) return kernel_name(*o);
+    if (const auto* o = op->get<op::activation>()) return kernel_name(*o);
+  }
+  return layer.op;
 }
 
 /// Gives each layer the factor of its kind of kernel. Returns the seconds of a step that the
@@ -133,7 +128,7 @@ LAYERBENCH_INLINE std::string kernel_of(std::string_view op, std::string_view ke
     prediction& p, const result::engine_overhead& known) {
   std::map<std::string, double> seconds;
   for (layer_time& layer : p.layers) {
-    const auto found = known.kernel_factors.find(kernel_of(layer.op, layer.key));
+    const auto found = known.kernel_factors.find(kernel_of(layer));
     if (found == known.kernel_factors.end()) continue;
     layer.kernel_factor = found->second;
     seconds[found->first] +=

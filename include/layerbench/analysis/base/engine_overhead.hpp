@@ -15,8 +15,8 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-/// The kind of kernel that a call needs.
-[[nodiscard]] std::string kernel_of(std::string_view op, std::string_view key);
+/// The kind of kernel that a call of a layer needs.
+[[nodiscard]] std::string kernel_of(const layer_time& layer);
 
 }  // namespace detail
 

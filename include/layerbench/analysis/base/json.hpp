@@ -16,7 +16,7 @@ template <class Number>
 }
 
 /// The fields that a case begins with.
-[[nodiscard]] inline json::value case_fields(const result::configuration_name& of) {
+[[nodiscard]] inline json::value case_fields(const result::case_name& of) {
   return {{"model", of.model},
           {"phase", of.phase()},
           {"backend", of.backend},

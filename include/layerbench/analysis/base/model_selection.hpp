@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 
@@ -39,10 +39,10 @@ namespace detail {
 }  // namespace detail
 
 /// A list of the cases in the files, for error messages.
-[[nodiscard]] inline std::string list_configurations(std::span<const result::results> files) {
+[[nodiscard]] inline std::string list_cases(std::span<const result::results> files) {
   std::set<std::string> names;
   for (const result::results& file : files) {
-    for (const auto& [configuration, step] : file.manifest) names.insert(configuration.text());
+    for (const auto& [model_case, step] : file.manifest) names.insert(model_case.text());
   }
   if (names.empty()) {
     return "the files have no manifest, so no cases; rows of sweeps are parts of no model";
@@ -65,24 +65,24 @@ namespace detail {
       const std::filesystem::path path = model::find(name, shapes);
       choices.push_back({model::load_model(path).name, path});
     } catch (const nothing_matched& unknown) {
-      throw nothing_matched(fmt::format("{}; {}", unknown.what(), list_configurations(files)));
+      throw nothing_matched(fmt::format("{}; {}", unknown.what(), list_cases(files)));
     }
   }
   return choices;
 }
 
-/// The cases of the chosen models under the configurations of `files`, in the order of the choices,
+/// The cases of the chosen models under the cases of `files`, in the order of the choices,
 /// each once. Without choices all cases of the manifests, in their order.
-[[nodiscard]] inline std::vector<planned_configuration> configurations_of(
-    const group& files, const std::vector<model_choice>& choices) {
-  std::vector<planned_configuration> known = planned_configurations(files);
+[[nodiscard]] inline std::vector<planned_case> cases_of(const group& files,
+                                                        const std::vector<model_choice>& choices) {
+  std::vector<planned_case> known = planned_cases(files);
   if (choices.empty()) return known;
-  std::vector<planned_configuration> chosen;
-  std::set<result::configuration_name> seen;
+  std::vector<planned_case> chosen;
+  std::set<result::case_name> seen;
   for (const auto& [model, file] : choices) {
-    for (const planned_configuration& candidate : file ? cases_of_file(files, *file) : known) {
-      if (!file && candidate.configuration.model != model) continue;
-      if (seen.insert(candidate.configuration).second) chosen.push_back(candidate);
+    for (const planned_case& candidate : file ? cases_of_file(files, *file) : known) {
+      if (!file && candidate.model_case.model != model) continue;
+      if (seen.insert(candidate.model_case).second) chosen.push_back(candidate);
     }
   }
   return chosen;

@@ -87,10 +87,10 @@ LAYERBENCH_INLINE std::vector<peaks> peaks_in(const group& files) {
   std::map<conditions, rows_of_device> all;
   for (const result::results* file : files) {
     for (const result::measurement& row : file->rows) {
-      const result::configuration_name& configuration = row.name.configuration;
-      if (configuration.model != model::peak_model || !row.error.empty()) continue;
-      rows_of_device& device = all[{configuration.backend, detail::threads(configuration, {file})}];
-      detail::peak_rows& gemms = device.gemms[configuration.dtype];
+      const result::case_name& model_case = row.name.model_case;
+      if (model_case.model != model::peak_model || !row.error.empty()) continue;
+      rows_of_device& device = all[{model_case.backend, detail::threads(model_case, {file})}];
+      detail::peak_rows& gemms = device.gemms[model_case.dtype];
       detail::peak_rows& rows = row.name.op == op::gemm::name ? gemms : device.streams;
       const result::measurement*& best = rows.try_emplace(row.name.layer, &row).first->second;
       if (row.seconds < best->seconds) best = &row;
@@ -109,8 +109,8 @@ LAYERBENCH_INLINE std::vector<peaks> peaks_in(const group& files) {
 
 LAYERBENCH_INLINE void set_limits(prediction& of, const std::vector<peaks>& known) {
   const auto found = std::ranges::find_if(known, [&](const peaks& one) {
-    return one.complete() && one.backend == of.configuration.backend &&
-           one.dtype == of.configuration.dtype && one.threads == of.threads;
+    return one.complete() && one.backend == of.model_case.backend &&
+           one.dtype == of.model_case.dtype && one.threads == of.threads;
   });
   if (found == known.end()) return;
   of.limits = *found;

@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 
 /// The peaks of devices, from the rows of bench_peak.
@@ -14,7 +14,7 @@ namespace layerbench::analysis {
 /// incomplete. Streams count for all data types.
 [[nodiscard]] std::vector<peaks> peaks_in(const group& files);
 
-/// Sets the roofs of a prediction's layers if `known` has peaks for its configuration.
+/// Sets the roofs of a prediction's layers if `known` has peaks for its case.
 void set_limits(prediction& of, const std::vector<peaks>& known);
 
 }  // namespace layerbench::analysis

@@ -108,7 +108,7 @@ struct text_length {
 
 /// The predicted step of a case.
 struct prediction {
-  result::configuration_name configuration;
+  result::case_name model_case;
   std::vector<std::string> files;    ///< whose rows could be used
   std::string cache;                 ///< cache state of the timings used
   std::string method;                ///< description of the method
@@ -151,7 +151,7 @@ struct prediction {
   }
   [[nodiscard]] std::optional<double> images_per_second() const {
     if (!step) return std::nullopt;
-    return static_cast<double>(configuration.batch * configuration.ranks()) / step->seconds;
+    return static_cast<double>(model_case.batch * model_case.ranks()) / step->seconds;
   }
   [[nodiscard]] std::optional<double> tokens_per_second() const {
     if (!step || !text) return std::nullopt;

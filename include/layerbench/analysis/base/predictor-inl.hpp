@@ -59,7 +59,7 @@ LAYERBENCH_INLINE std::vector<term> terms(const std::vector<timed_primitive>& st
 }
 
 /// Executions in a step that a framework asks for. What a backend inserted is not among them.
-[[nodiscard]] inline std::int64_t calls(const planned_configuration& planned) {
+[[nodiscard]] inline std::int64_t calls(const planned_case& planned) {
   std::int64_t executions = 0;
   for (const result::planned& primitive : planned.step) {
     if (!primitive.inserted) executions += primitive.count;
@@ -83,14 +83,14 @@ LAYERBENCH_INLINE std::vector<term> terms(const std::vector<timed_primitive>& st
   return layers;
 }
 
-LAYERBENCH_INLINE covered_step find_timings(const planned_configuration& planned,
-                                            const timings& measured, std::string_view cache) {
+LAYERBENCH_INLINE covered_step find_timings(const planned_case& planned, const timings& measured,
+                                            std::string_view cache) {
   covered_step found;
   for (const result::planned& primitive : planned.step) {
     const std::string state = cache == "hot" ? "" : primitive.state;
-    auto timing = measured.find(result::identity(planned.configuration, primitive.op,
-                                                 primitive.pass, primitive.key, cache, state),
-                                planned.configuration);
+    auto timing = measured.find(result::identity(planned.model_case, primitive.op, primitive.pass,
+                                                 primitive.key, cache, state),
+                                planned.model_case);
     const bool known = cache == "hot" || !primitive.state.empty() || !planned.derived;
     if (timing && known) {
       const double seconds = timing->seconds();
@@ -104,7 +104,7 @@ LAYERBENCH_INLINE covered_step find_timings(const planned_configuration& planned
 }
 
 /// Executions measured / executions in a step, times the share of FLOPs that the model has.
-[[nodiscard]] inline double coverage(const planned_configuration& planned,
+[[nodiscard]] inline double coverage(const planned_case& planned,
                                      const std::vector<timed_primitive>& step) {
   std::int64_t executions = 0;
   std::int64_t covered = 0;
@@ -139,8 +139,7 @@ LAYERBENCH_INLINE double disturbed_share(const std::vector<timed_primitive>& ste
 }
 
 /// The chosen parts of a planned step.
-[[nodiscard]] inline planned_configuration chosen_parts(planned_configuration planned,
-                                                        const options& chosen) {
+[[nodiscard]] inline planned_case chosen_parts(planned_case planned, const options& chosen) {
   if (chosen.parts.empty()) return planned;
   std::erase_if(planned.step, [&](const result::planned& primitive) {
     return std::ranges::find(chosen.parts, primitive.part) == chosen.parts.end();
@@ -160,10 +159,9 @@ LAYERBENCH_INLINE void require_rounds(const group& files) {
 }
 
 LAYERBENCH_INLINE std::optional<std::filesystem::path> given_path(
-    const result::configuration_name& configuration, const group& its_files,
-    const options& chosen) {
+    const result::case_name& model_case, const group& its_files, const options& chosen) {
   for (const std::string& name : chosen.models) {
-    if (model::is_path(name) && model::load(name).name == configuration.model) return name;
+    if (model::is_path(name) && model::load(name).name == model_case.model) return name;
   }
   for (const result::results* file : its_files) {
     const auto paths = file->context.find("shape_files");
@@ -172,7 +170,7 @@ LAYERBENCH_INLINE std::optional<std::filesystem::path> given_path(
       std::error_code unknown;
       if (!std::filesystem::is_regular_file(path, unknown)) continue;
       try {
-        if (model::load(path).name == configuration.model) return path;
+        if (model::load(path).name == model_case.model) return path;
       } catch (const error&) {
         continue;  // moved or changed since
       }
@@ -188,16 +186,15 @@ class text_lengths {
   explicit text_lengths(const options& chosen) : chosen_(chosen) {}
 
   /// Nothing for other models, and where no shape file has the same work as the case's step.
-  [[nodiscard]] std::optional<text_length> of(const planned_configuration& planned,
-                                              const group& files) {
-    const result::configuration_name& configuration = planned.configuration;
-    const auto [known, is_new] = models_.try_emplace(configuration.model);
-    if (is_new) known->second = find(configuration, files);
+  [[nodiscard]] std::optional<text_length> of(const planned_case& planned, const group& files) {
+    const result::case_name& model_case = planned.model_case;
+    const auto [known, is_new] = models_.try_emplace(model_case.model);
+    if (is_new) known->second = find(model_case, files);
     if (!known->second) return std::nullopt;
     const auto& [path, shipped] = *known->second;
     if (!has_work_of(planned, shipped, path, files)) return std::nullopt;
     const auto value = [&](const char* name) {
-      const auto own = configuration.count(name);
+      const auto own = model_case.count(name);
       return own ? own : model::parameter(shipped, name);
     };
     return text_length{*value("tokens"), value("context").value_or(0)};
@@ -210,13 +207,12 @@ class text_lengths {
   };
 
   /// Whether the case's step has the work of the shape file.
-  [[nodiscard]] static bool has_work_of(const planned_configuration& planned,
-                                        const model::graph& shipped,
+  [[nodiscard]] static bool has_work_of(const planned_case& planned, const model::graph& shipped,
                                         const std::filesystem::path& path, const group& files) {
     try {
-      const auto derived = step_of(shipped, path, planned.configuration, files);
+      const auto derived = step_of(shipped, path, planned.model_case, files);
       // Nothing can be derived with a fusion plan that is not shipped.
-      if (!derived) return planned.configuration.fused();
+      if (!derived) return planned.model_case.fused();
       return same_work(planned.step, *derived);
     } catch (const error&) {
       return false;  // the file has changed since
@@ -224,12 +220,12 @@ class text_lengths {
   }
 
   /// The shape file of the case's model, if it has a parameter `tokens`.
-  [[nodiscard]] std::optional<shape_file> find(const result::configuration_name& configuration,
+  [[nodiscard]] std::optional<shape_file> find(const result::case_name& model_case,
                                                const group& files) const {
     try {
       std::filesystem::path path =
-          given_path(configuration, files, chosen_).value_or(std::filesystem::path{});
-      if (path.empty()) path = model::find(configuration.model, chosen_.shapes);
+          given_path(model_case, files, chosen_).value_or(std::filesystem::path{});
+      if (path.empty()) path = model::find(model_case.model, chosen_.shapes);
       model::graph shipped = model::load(path);
       if (model::parameter(shipped, "tokens")) return shape_file{path, std::move(shipped)};
     } catch (const error&) {
@@ -244,13 +240,12 @@ class text_lengths {
 
 }  // namespace detail
 
-LAYERBENCH_INLINE prediction predict_configuration(const planned_configuration& planned,
-                                                   const timings& measured, const group& files,
-                                                   const options& chosen) {
+LAYERBENCH_INLINE prediction predict_case(const planned_case& planned, const timings& measured,
+                                          const group& files, const options& chosen) {
   prediction result;
-  result.configuration = planned.configuration;
+  result.model_case = planned.model_case;
   result.derived = planned.derived;
-  result.threads = detail::threads(planned.configuration, files);
+  result.threads = detail::threads(planned.model_case, files);
   result.calls = detail::calls(planned);
   result.left_out = left_out(planned);
   result.interrupted = detail::interrupted(files);
@@ -302,10 +297,9 @@ LAYERBENCH_INLINE std::vector<predicted_case> predicted_cases(
     const group& files, const std::vector<model_choice>& choices, const options& chosen) {
   const timings measured = timings_of(files);
   std::vector<predicted_case> cases;
-  for (planned_configuration& planned : configurations_of(files, choices)) {
-    if (!chosen.phase.empty() && planned.configuration.phase() != chosen.phase) continue;
-    prediction predicted =
-        predict_configuration(chosen_parts(planned, chosen), measured, files, chosen);
+  for (planned_case& planned : cases_of(files, choices)) {
+    if (!chosen.phase.empty() && planned.model_case.phase() != chosen.phase) continue;
+    prediction predicted = predict_case(chosen_parts(planned, chosen), measured, files, chosen);
     cases.push_back({std::move(planned), files, std::move(predicted)});
   }
   return cases;
@@ -313,11 +307,11 @@ LAYERBENCH_INLINE std::vector<predicted_case> predicted_cases(
 
 }  // namespace detail
 
-LAYERBENCH_INLINE bool is_chosen(const result::configuration_name& configuration,
-                                 const options& chosen, std::span<const model_choice> choices) {
-  if (!chosen.phase.empty() && configuration.phase() != chosen.phase) return false;
+LAYERBENCH_INLINE bool is_chosen(const result::case_name& model_case, const options& chosen,
+                                 std::span<const model_choice> choices) {
+  if (!chosen.phase.empty() && model_case.phase() != chosen.phase) return false;
   return choices.empty() || std::ranges::any_of(choices, [&](const model_choice& one) {
-           return configuration.model == one.model;
+           return model_case.model == one.model;
          });
 }
 
@@ -335,8 +329,7 @@ LAYERBENCH_INLINE std::vector<prediction> predict(std::span<const result::result
       predictions.push_back(std::move(predicted));
     }
   }
-  if (predictions.empty())
-    throw nothing_matched("nothing to predict: " + list_configurations(files));
+  if (predictions.empty()) throw nothing_matched("nothing to predict: " + list_cases(files));
   return predictions;
 }
 

@@ -56,8 +56,8 @@ struct covered_step {
 
 /// Finds the timings of a case in a cache state. A primitive of unknown state only uses hot
 /// timings, because no other timing is known to match its state.
-[[nodiscard]] covered_step find_timings(const planned_configuration& planned,
-                                        const timings& measured, std::string_view cache);
+[[nodiscard]] covered_step find_timings(const planned_case& planned, const timings& measured,
+                                        std::string_view cache);
 
 /// Share of the timings' rounds that were disturbed.
 [[nodiscard]] double disturbed_share(const std::vector<timed_primitive>& step);
@@ -67,8 +67,9 @@ void require_rounds(const group& files);
 
 /// The shape file of a case that was given by its path: the chosen one, else the one that its files
 /// name, where it still holds the model of that name.
-[[nodiscard]] std::optional<std::filesystem::path> given_path(
-    const result::configuration_name& configuration, const group& its_files, const options& chosen);
+[[nodiscard]] std::optional<std::filesystem::path> given_path(const result::case_name& model_case,
+                                                              const group& its_files,
+                                                              const options& chosen);
 
 [[nodiscard]] timings timings_of(const group& files);
 
@@ -78,7 +79,7 @@ void require_rounds(const group& files);
 
 /// A case of comparable files, and its prediction.
 struct predicted_case {
-  planned_configuration planned;
+  planned_case planned;
   group files;
   prediction predicted;
 };
@@ -91,17 +92,16 @@ struct predicted_case {
 }  // namespace detail
 
 /// Predicts one case from the timings measured in `files`.
-[[nodiscard]] prediction predict_configuration(const planned_configuration& planned,
-                                               const timings& measured, const group& files,
-                                               const options& chosen);
+[[nodiscard]] prediction predict_case(const planned_case& planned, const timings& measured,
+                                      const group& files, const options& chosen);
 
-/// Whether the phase and the model of a configuration were chosen; `choices` is the result of
+/// Whether the phase and the model of a case were chosen; `choices` is the result of
 /// resolve_models().
-[[nodiscard]] bool is_chosen(const result::configuration_name& configuration, const options& chosen,
+[[nodiscard]] bool is_chosen(const result::case_name& model_case, const options& chosen,
                              std::span<const model_choice> choices);
 
 /// Predicts every case of the files' manifests, or those of the chosen models: from a manifest that
-/// has the model, else from its shape file under every measured configuration. If no cache state is
+/// has the model, else from its shape file, for every measured case. If no cache state is
 /// chosen, `model` is used for cases with rows of their own in it or with rows of other cases for
 /// all layers, else `hot`; the two are never mixed. Files of differing contexts are never merged:
 /// each group predicts separately. Throws nothing_matched, listing the cases, if a chosen model is

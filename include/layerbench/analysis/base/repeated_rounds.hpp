@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/result/measurement.hpp>
 
 /// Rounds that result files have more than once, as copies, merged and resumed files do.

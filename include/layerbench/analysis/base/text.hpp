@@ -28,13 +28,12 @@ struct headlines {
 namespace detail {
 
 /// The conditions of a case but for its model.
-[[nodiscard]] inline std::vector<std::string> conditions_of(
-    const result::configuration_name& configuration, std::int64_t threads) {
-  std::vector<std::string> parts{configuration.phase(),
-                                 configuration.backend + ' ' + configuration.dtype,
-                                 fmt::format("batch {}", configuration.batch)};
+[[nodiscard]] inline std::vector<std::string> conditions_of(const result::case_name& model_case,
+                                                            std::int64_t threads) {
+  std::vector<std::string> parts{model_case.phase(), model_case.backend + ' ' + model_case.dtype,
+                                 fmt::format("batch {}", model_case.batch)};
   if (threads > 0) parts.push_back(fmt::format("{} thread{}", threads, threads == 1 ? "" : "s"));
-  for (const auto& [name, value] : configuration.parameters) {
+  for (const auto& [name, value] : model_case.parameters) {
     if (name != "phase" && name != "threads") parts.push_back(fmt::format("{} {}", name, value));
   }
   return parts;
@@ -43,19 +42,19 @@ namespace detail {
 }  // namespace detail
 
 /// The conditions of a case: "resnet50 inference, onednn f32, batch 1, 2 threads".
-[[nodiscard]] inline std::string headline(const result::configuration_name& configuration,
+[[nodiscard]] inline std::string headline(const result::case_name& model_case,
                                           std::int64_t threads) {
-  return fmt::format("{} {}", configuration.model,
-                     fmt::join(detail::conditions_of(configuration, threads), ", "));
+  return fmt::format("{} {}", model_case.model,
+                     fmt::join(detail::conditions_of(model_case, threads), ", "));
 }
 [[nodiscard]] inline std::string headline(const prediction& p) {
-  return headline(p.configuration, p.threads);
+  return headline(p.model_case, p.threads);
 }
 
 [[nodiscard]] inline headlines headlines_of(std::span<const prediction* const> cases) {
   std::vector<std::vector<std::string>> conditions;
   for (const prediction* one : cases) {
-    conditions.push_back(detail::conditions_of(one->configuration, one->threads));
+    conditions.push_back(detail::conditions_of(one->model_case, one->threads));
   }
   const auto all_have = [&](const std::string& part) {
     return std::ranges::all_of(conditions, [&](const std::vector<std::string>& parts) {
@@ -64,7 +63,7 @@ namespace detail {
   };
   headlines result;
   for (std::size_t i = 0; i < cases.size(); ++i) {
-    std::string& own = result.own.emplace_back(cases[i]->configuration.model);
+    std::string& own = result.own.emplace_back(cases[i]->model_case.model);
     for (const std::string& part : conditions[i]) {
       if (!all_have(part)) own += ", " + part;
     }

@@ -57,7 +57,7 @@ LAYERBENCH_INLINE std::vector<double> timing::values_of(const std::map<round_id,
 }
 
 LAYERBENCH_INLINE double estimated_seconds(const result::measurement& row) {
-  const bool naive = row.name.cache == "hot" && !row.name.configuration.contended();
+  const bool naive = row.name.cache == "hot" && !row.name.model_case.contended();
   return naive ? row.seconds : row.mean_seconds();
 }
 
@@ -94,7 +94,7 @@ LAYERBENCH_INLINE void timings::add(const result::results& file) {
     // The rounds of a benchmark usually follow one another, which saves most look-ups.
     if (previous == nullptr || !detail::same_benchmark(*previous, row)) {
       std::string identity = result::identity(row);
-      same = &of_case(identity, row.name.configuration);
+      same = &of_case(identity, row.name.model_case);
       const auto known = series_of_row.try_emplace({std::move(identity), row.name}, 0);
       series = &known.first->second;
       is_new = known.second;
@@ -110,11 +110,11 @@ LAYERBENCH_INLINE void timings::add(const result::results& file) {
   ++files_;
 }
 
-LAYERBENCH_INLINE std::optional<timing> timings::find(
-    const std::string& identity, const result::configuration_name& configuration) const {
+LAYERBENCH_INLINE std::optional<timing> timings::find(const std::string& identity,
+                                                      const result::case_name& model_case) const {
   const auto found = by_identity_.find(identity);
   if (found == by_identity_.end()) return std::nullopt;
-  const auto own = std::ranges::find(found->second, configuration, &case_timing::first);
+  const auto own = std::ranges::find(found->second, model_case, &case_timing::first);
   if (own != found->second.end()) {
     timing of_case = own->second;
     of_case.own = true;
@@ -126,10 +126,10 @@ LAYERBENCH_INLINE std::optional<timing> timings::find(
 }
 
 LAYERBENCH_INLINE timing& timings::of_case(const std::string& identity,
-                                           const result::configuration_name& configuration) {
+                                           const result::case_name& model_case) {
   std::vector<case_timing>& all = by_identity_[identity];
-  const auto found = std::ranges::find(all, configuration, &case_timing::first);
-  return found != all.end() ? found->second : all.emplace_back(configuration, timing{}).second;
+  const auto found = std::ranges::find(all, model_case, &case_timing::first);
+  return found != all.end() ? found->second : all.emplace_back(model_case, timing{}).second;
 }
 
 }  // namespace layerbench::analysis

@@ -68,12 +68,12 @@ class timings {
   /// The timing of that identity for a case: from the case's own rows if it has any, else from the
   /// rows of all other cases.
   [[nodiscard]] std::optional<timing> find(const std::string& identity,
-                                           const result::configuration_name& configuration) const;
+                                           const result::case_name& model_case) const;
 
  private:
-  using case_timing = std::pair<result::configuration_name, timing>;
+  using case_timing = std::pair<result::case_name, timing>;
 
-  timing& of_case(const std::string& identity, const result::configuration_name& configuration);
+  timing& of_case(const std::string& identity, const result::case_name& model_case);
 
   std::map<std::string, std::vector<case_timing>> by_identity_;
   std::size_t files_ = 0;

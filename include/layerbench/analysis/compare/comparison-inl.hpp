@@ -121,7 +121,7 @@ inline void add_calls(const covered_step& from, bool paired, double weight,
 }
 
 /// Layers without a timing, in the cache state that lacks the fewest.
-[[nodiscard]] inline std::vector<std::string> missing(const planned_configuration& planned,
+[[nodiscard]] inline std::vector<std::string> missing(const planned_case& planned,
                                                       const run_group& of) {
   const auto model = find_timings(planned, of.measured, "model").missing;
   const auto hot = find_timings(planned, of.measured, "hot").missing;
@@ -129,10 +129,8 @@ inline void add_calls(const covered_step& from, bool paired, double weight,
 }
 
 /// The reason why a case that both sides planned is not compared.
-[[nodiscard]] inline uncompared uncompared_case(const planned_configuration& before,
-                                                const run_group& old,
-                                                const planned_configuration& after,
-                                                const run_group& now) {
+[[nodiscard]] inline uncompared uncompared_case(const planned_case& before, const run_group& old,
+                                                const planned_case& after, const run_group& now) {
   const std::vector<std::string> from_old = missing(before, old);
   const std::vector<std::string> from_new = missing(after, now);
   std::vector<std::string> reasons;
@@ -143,23 +141,22 @@ inline void add_calls(const covered_step& from, bool paired, double weight,
     reasons.push_back(fmt::format("new layers without a timing: {}", fmt::join(from_new, " ")));
   }
   if (reasons.empty()) reasons.emplace_back("no cache state in which both sides timed all layers");
-  return {before.configuration, fmt::format("{}", fmt::join(reasons, "; ")),
+  return {before.model_case, fmt::format("{}", fmt::join(reasons, "; ")),
           from_old.empty() != from_new.empty()};
 }
 
 /// Compares a case by timings of cache state `model`, or of `hot` if a side lacks some of those.
-inline void compare_case(const planned_configuration& before, const run_group& old,
-                         const planned_configuration& after, const run_group& now,
-                         comparison& all) {
+inline void compare_case(const planned_case& before, const run_group& old,
+                         const planned_case& after, const run_group& now, comparison& all) {
   for (const std::string cache : {"model", "hot"}) {
     const covered_step first = find_timings(before, old.measured, cache);
     const covered_step second = find_timings(after, now.measured, cache);
     if (!first.missing.empty() || !second.missing.empty()) continue;
     all.models.push_back({{ratio(terms(first.step), terms(second.step), all.paired)},
-                          before.configuration,
+                          before.model_case,
                           cache,
-                          threads(before.configuration, old.files),
-                          threads(before.configuration, now.files),
+                          threads(before.model_case, old.files),
+                          threads(before.model_case, now.files),
                           top_contributors(first, second, all.paired),
                           left_out(before) ? left_out(before) : left_out(after)});
     return;
@@ -168,22 +165,21 @@ inline void compare_case(const planned_configuration& before, const run_group& o
 }
 
 inline void compare_models(const run_group& old, const run_group& now, comparison& all) {
-  const std::vector<planned_configuration> before = planned_configurations(old.files);
-  const std::vector<planned_configuration> after = planned_configurations(now.files);
-  const auto find = [](const std::vector<planned_configuration>& in,
-                       const planned_configuration& of) {
-    return std::ranges::find(in, of.configuration, &planned_configuration::configuration);
+  const std::vector<planned_case> before = planned_cases(old.files);
+  const std::vector<planned_case> after = planned_cases(now.files);
+  const auto find = [](const std::vector<planned_case>& in, const planned_case& of) {
+    return std::ranges::find(in, of.model_case, &planned_case::model_case);
   };
-  for (const planned_configuration& planned : before) {
+  for (const planned_case& planned : before) {
     if (const auto same = find(after, planned); same != after.end()) {
       compare_case(planned, old, *same, now, all);
     } else {
-      all.left_out.push_back({planned.configuration, "only the old side has the case"});
+      all.left_out.push_back({planned.model_case, "only the old side has the case"});
     }
   }
-  for (const planned_configuration& planned : after) {
+  for (const planned_case& planned : after) {
     if (find(before, planned) == before.end()) {
-      all.left_out.push_back({planned.configuration, "only the new side has the case"});
+      all.left_out.push_back({planned.model_case, "only the new side has the case"});
     }
   }
   set_verdicts(all.models, all.margin);

@@ -49,7 +49,7 @@ struct contributor {
 
 /// The predicted step of a case on both sides.
 struct compared_model : compared {
-  result::configuration_name configuration;
+  result::case_name model_case;
   std::string cache;  ///< cache state of the timings used
   std::int64_t old_threads = 0;
   std::int64_t new_threads = 0;
@@ -60,7 +60,7 @@ struct compared_model : compared {
 
 /// A case that is not compared.
 struct uncompared {
-  result::configuration_name configuration;
+  result::case_name model_case;
   std::string reason;
   bool incomplete = false;  ///< only one side has timings of the whole step
 };

@@ -87,10 +87,10 @@ using differing_fields = std::vector<std::array<compared_dimension, 2>>;
 LAYERBENCH_INLINE std::optional<std::string> named_threads(const group& side) {
   std::set<std::string> all;
   for (const result::results* file : side) {
-    for (const auto& [configuration, step] : file->manifest)
-      all.insert(configuration.parameter("threads", ""));
+    for (const auto& [model_case, step] : file->manifest)
+      all.insert(model_case.parameter("threads", ""));
     for (const result::measurement& row : file->rows) {
-      all.insert(row.name.configuration.parameter("threads", ""));
+      all.insert(row.name.model_case.parameter("threads", ""));
     }
   }
   if (all.size() != 1) return std::nullopt;
@@ -103,8 +103,8 @@ LAYERBENCH_INLINE std::vector<result::results> with_threads_in_context(const gro
   for (const result::results* file : side) {
     result::results& copy = files.emplace_back(*file);
     if (!threads.empty()) copy.context["threads"] = threads;
-    for (auto& [configuration, step] : copy.manifest) configuration.parameters.erase("threads");
-    for (result::measurement& row : copy.rows) row.name.configuration.parameters.erase("threads");
+    for (auto& [model_case, step] : copy.manifest) model_case.parameters.erase("threads");
+    for (result::measurement& row : copy.rows) row.name.model_case.parameters.erase("threads");
   }
   return files;
 }

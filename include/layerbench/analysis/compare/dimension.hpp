@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/record.hpp>
 

@@ -58,14 +58,14 @@ LAYERBENCH_INLINE json::value drivers_json(const std::vector<contributor>& all) 
 LAYERBENCH_INLINE json::value uncompared_json(const std::vector<uncompared>& all) {
   json::value list = json::value::array();
   for (const uncompared& other : all) {
-    list.push_back({{"case", other.configuration.text()}, {"reason", other.reason}});
+    list.push_back({{"case", other.model_case.text()}, {"reason", other.reason}});
   }
   return list;
 }
 
 [[nodiscard]] inline json::value model_json(const compared_model& of) {
-  json::value result = case_fields(of.configuration);
-  result.update({{"case", of.configuration.text()},
+  json::value result = case_fields(of.model_case);
+  result.update({{"case", of.model_case.text()},
                  {"cache", of.cache},
                  {"old_threads", of.old_threads},
                  {"new_threads", of.new_threads}});

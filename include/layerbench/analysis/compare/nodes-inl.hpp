@@ -170,7 +170,7 @@ inline void compare_layers(const std::vector<run_group>& nodes, node_comparison&
 
 /// A case on the nodes that timed its whole step.
 struct case_of_nodes {
-  result::configuration_name configuration;
+  result::case_name model_case;
   std::string cache;
   std::vector<std::size_t> nodes;
   std::vector<covered_step> steps;  ///< by their place in `nodes`
@@ -178,7 +178,7 @@ struct case_of_nodes {
 };
 
 /// The plan of a case on each node; null on those that have none.
-using plans_of_case = std::vector<const planned_configuration*>;
+using plans_of_case = std::vector<const planned_case*>;
 
 [[nodiscard]] inline case_of_nodes case_in_state(const plans_of_case& plans,
                                                  const std::vector<run_group>& nodes,
@@ -188,14 +188,14 @@ using plans_of_case = std::vector<const planned_configuration*>;
   result.cache = cache;
   for (std::size_t i = 0; i < nodes.size(); ++i) {
     if (plans[i] == nullptr) continue;
-    result.configuration = plans[i]->configuration;
+    result.model_case = plans[i]->model_case;
     covered_step step = find_timings(*plans[i], nodes[i].measured, cache);
     if (step.missing.empty()) {
       result.nodes.push_back(i);
       result.steps.push_back(std::move(step));
     } else {
       result.incomplete.push_back(
-          {plans[i]->configuration,
+          {plans[i]->model_case,
            fmt::format("{}: layers without a timing in cache:{}: {}", all.nodes[i].name, cache,
                        fmt::join(step.missing, " ")),
            true});
@@ -231,31 +231,30 @@ using plans_of_case = std::vector<const planned_configuration*>;
 }
 
 [[nodiscard]] inline std::vector<case_of_nodes> cases_of_nodes(
-    const std::vector<std::vector<planned_configuration>>& planned,
-    const std::vector<run_group>& nodes, node_comparison& all) {
+    const std::vector<std::vector<planned_case>>& planned, const std::vector<run_group>& nodes,
+    node_comparison& all) {
   std::vector<case_of_nodes> cases;
-  std::vector<result::configuration_name> seen;
+  std::vector<result::case_name> seen;
   for (const auto& of_node : planned) {
-    for (const planned_configuration& one : of_node) {
-      if (std::ranges::find(seen, one.configuration) != seen.end()) continue;
-      seen.push_back(one.configuration);
+    for (const planned_case& one : of_node) {
+      if (std::ranges::find(seen, one.model_case) != seen.end()) continue;
+      seen.push_back(one.model_case);
       plans_of_case plans;
       for (const auto& others : planned) {
-        const auto same =
-            std::ranges::find(others, one.configuration, &planned_configuration::configuration);
+        const auto same = std::ranges::find(others, one.model_case, &planned_case::model_case);
         plans.push_back(same == others.end() ? nullptr : &*same);
       }
       case_of_nodes found = find_case(plans, nodes, all);
       if (found.nodes.empty()) {  // nobody asked for all of its layers
-        all.left_out.push_back({one.configuration, "no node timed all layers in a cache state"});
+        all.left_out.push_back({one.model_case, "no node timed all layers in a cache state"});
         continue;
       }
       all.left_out.insert(all.left_out.end(), found.incomplete.begin(), found.incomplete.end());
       if (found.nodes.size() >= min_nodes) {
         cases.push_back(std::move(found));
       } else if (found.incomplete.empty()) {
-        all.left_out.push_back({one.configuration, fmt::format("fewer than four {}s have the case",
-                                                               unit(all.across))});
+        all.left_out.push_back(
+            {one.model_case, fmt::format("fewer than four {}s have the case", unit(all.across))});
       }
     }
   }
@@ -264,14 +263,14 @@ using plans_of_case = std::vector<const planned_configuration*>;
 
 inline void compare_models(const std::vector<node_group>& grouped,
                            const std::vector<run_group>& nodes, node_comparison& all) {
-  std::vector<std::vector<planned_configuration>> planned;
-  for (const node_group& node : grouped) planned.push_back(planned_configurations(node.files));
+  std::vector<std::vector<planned_case>> planned;
+  for (const node_group& node : grouped) planned.push_back(planned_cases(node.files));
   const std::vector<case_of_nodes> cases = cases_of_nodes(planned, nodes, all);
   for (const case_of_nodes& one : cases) {
     sums_of_nodes of{one.nodes, {}};
     for (const covered_step& step : one.steps) of.sums.emplace_back(terms(step.step));
-    model_of_nodes model{times_of(of, cases.size(), all.margin), one.configuration, one.cache,
-                         threads(one.configuration, grouped[one.nodes.front()].files)};
+    model_of_nodes model{times_of(of, cases.size(), all.margin), one.model_case, one.cache,
+                         threads(one.model_case, grouped[one.nodes.front()].files)};
     for (std::size_t i = 0; i < model.times.size(); ++i) {
       if (model.times[i].changed())
         model.times[i].top_contributors = top_contributors(one, model.times, i);
@@ -326,7 +325,7 @@ LAYERBENCH_INLINE std::vector<named_node> named_nodes(const node_comparison& all
       if (time.changed()) found.push_back({&all.nodes[time.node], of, &time});
     }
   };
-  for (const model_of_nodes& model : all.models) add(model.configuration.text(), model.times);
+  for (const model_of_nodes& model : all.models) add(model.model_case.text(), model.times);
   if (all.models.empty()) {
     for (const layer_of_nodes& layer : all.layers) add(layer.row.name, layer.times);
   }

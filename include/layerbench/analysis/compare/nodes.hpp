@@ -42,7 +42,7 @@ struct layer_of_nodes : times_of_nodes {
 
 /// The predicted step of a case that at least four nodes timed.
 struct model_of_nodes : times_of_nodes {
-  result::configuration_name configuration;
+  result::case_name model_case;
   std::string cache;  ///< cache state of the timings used
   std::int64_t threads = 0;
 };

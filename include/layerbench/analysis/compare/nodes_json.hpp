@@ -55,8 +55,8 @@ namespace detail {
   }
   json::value models = json::value::array();
   for (const model_of_nodes& model : all.models) {
-    models.push_back(detail::case_fields(model.configuration));
-    models.back().update({{"case", model.configuration.text()},
+    models.push_back(detail::case_fields(model.model_case));
+    models.back().update({{"case", model.model_case.text()},
                           {"cache", model.cache},
                           {"threads", model.threads},
                           {"usual_seconds", model.usual_seconds},

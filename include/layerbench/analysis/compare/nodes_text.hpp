@@ -177,11 +177,11 @@ namespace detail {
                                 fmt::join(names, " "), detail::named_text(all));
   for (const std::string& note : notes(all)) out += "note: " + note + '\n';
   for (const model_of_nodes& model : all.models) {
-    out +=
-        fmt::format("\n{}{}: {} on the usual {}s\n", headline(model.configuration, model.threads),
-                    model.cache == "hot" ? ", hot" : "", units::duration(model.usual_seconds),
-                    unit(all.across)) +
-        text(detail::nodes_table(all, model, how.all)) + detail::top_contributors_text(all, model);
+    out += fmt::format("\n{}{}: {} on the usual {}s\n", headline(model.model_case, model.threads),
+                       model.cache == "hot" ? ", hot" : "", units::duration(model.usual_seconds),
+                       unit(all.across)) +
+           text(detail::nodes_table(all, model, how.all)) +
+           detail::top_contributors_text(all, model);
   }
   const table layers = layers_table(all, how.all, how.top);
   out += '\n';
@@ -192,7 +192,7 @@ namespace detail {
     out += text(layers);
   }
   for (const uncompared& left_out : all.left_out) {
-    out += fmt::format("not compared: {}: {}\n", left_out.configuration.text(), left_out.reason);
+    out += fmt::format("not compared: {}: {}\n", left_out.model_case.text(), left_out.reason);
   }
   return out;
 }
@@ -214,7 +214,7 @@ namespace detail {
     }
   };
   for (const model_of_nodes& model : all.models)
-    add("model", model.configuration.text(), model.configuration.model, model.times);
+    add("model", model.model_case.text(), model.model_case.model, model.times);
   for (const layer_of_nodes& layer : all.layers)
     add("layer", layer.row.id, layer.row.name, layer.times);
   return t;

@@ -39,7 +39,7 @@ LAYERBENCH_INLINE std::vector<std::string> notes(const comparison& all) {
   }
   std::map<std::string, double> partial;
   for (const compared_model& one : all.models) {
-    if (one.left_out) partial.try_emplace(one.configuration.model, *one.left_out);
+    if (one.left_out) partial.try_emplace(one.model_case.model, *one.left_out);
   }
   for (const auto& [model, share] : partial) {
     sentences.push_back(fmt::format("{} is a partial model: {}", model, format::left_out(share)));
@@ -143,7 +143,7 @@ struct ratio_row {
 }
 
 [[nodiscard]] inline std::string model_title(const compared_model& of) {
-  std::string title = headline(of.configuration, of.new_threads);
+  std::string title = headline(of.model_case, of.new_threads);
   if (of.old_threads != of.new_threads) title += fmt::format(" (old: {})", of.old_threads);
   return of.cache == "hot" ? title + ", hot" : title;
 }
@@ -256,7 +256,7 @@ LAYERBENCH_INLINE std::string remarks(const comparison& all) {
   std::string out = detail::verdicts_text(all) + detail::one_sided_text("old", all.only_old) +
                     detail::one_sided_text("new", all.only_new);
   for (const uncompared& left_out : all.left_out) {
-    out += fmt::format("not compared: {}: {}\n", left_out.configuration.text(), left_out.reason);
+    out += fmt::format("not compared: {}: {}\n", left_out.model_case.text(), left_out.reason);
   }
   return out;
 }
@@ -289,7 +289,7 @@ LAYERBENCH_INLINE table records(const comparison& all) {
                       std::to_string(ratio.old_rounds), std::to_string(ratio.new_rounds), forced});
   };
   for (const auto& model : all.models)
-    add("model", model.configuration.text(), model.configuration.model, model);
+    add("model", model.model_case.text(), model.model_case.model, model);
   for (const auto& layer : all.layers) add("layer", layer.row.id, layer.row.name, layer);
   const auto add_only = [&](const char* kind, const std::vector<identified_row>& rows) {
     for (const auto& row : rows) {

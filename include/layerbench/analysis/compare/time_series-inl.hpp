@@ -45,7 +45,7 @@ LAYERBENCH_INLINE bool changed(const history_point& before, const history_point&
 
 LAYERBENCH_INLINE bool time_series::contains(const prediction& p,
                                              const std::string& its_device) const {
-  return configuration == p.configuration && threads == p.threads && device == its_device &&
+  return model_case == p.model_case && threads == p.threads && device == its_device &&
          cache == p.cache;
 }
 
@@ -61,15 +61,15 @@ inline void add_file(const result::results& file, const options& chosen,
   const group alone{&file};
   timings measured;
   measured.add(file);
-  for (const planned_configuration& planned : planned_configurations(alone)) {
-    prediction p = predict_configuration(planned, measured, alone, chosen);
+  for (const planned_case& planned : planned_cases(alone)) {
+    prediction p = predict_case(planned, measured, alone, chosen);
     if (!p.step || p.partial()) continue;
     const auto same = std::ranges::find_if(
         all, [&](const time_series& known) { return known.contains(p, device); });
     time_series& series =
         same != all.end()
             ? *same
-            : all.emplace_back(time_series{p.configuration, p.threads, device, p.cache, {}});
+            : all.emplace_back(time_series{p.model_case, p.threads, device, p.cache, {}});
     series.points.push_back({*when, date, std::move(p), {}});
   }
 }

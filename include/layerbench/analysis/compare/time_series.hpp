@@ -41,7 +41,7 @@ struct history_point {
 
 /// The complete predictions of a case on one device in one cache state, oldest first.
 struct time_series {
-  result::configuration_name configuration;
+  result::case_name model_case;
   std::int64_t threads;
   std::string device;
   std::string cache;

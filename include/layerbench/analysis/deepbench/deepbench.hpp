@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
@@ -59,8 +59,8 @@ struct deepbench_row {
 /// A sweep under fixed conditions.
 struct deepbench_result {
   model::graph sweep;
-  result::configuration_name configuration;  ///< without the batch, which each row has
-  std::int64_t threads = 0;                  ///< 0: not said
+  result::case_name model_case;  ///< without the batch, which each row has
+  std::int64_t threads = 0;      ///< 0: not said
   std::vector<std::string> files;
   std::vector<deepbench_row> rows;      ///< in the order of the sweep
   std::vector<std::string> unmeasured;  ///< its other rows
@@ -77,7 +77,7 @@ namespace detail {
 
 /// Hot timings of the sweep's rows, by the conditions and the name of the row.
 using sweep_timings =
-    std::map<result::configuration_name, std::map<std::string, std::map<std::string, timing>>>;
+    std::map<result::case_name, std::map<std::string, std::map<std::string, timing>>>;
 
 /// The sizes of a row as DeepBench names them; of an op that it does not have, the key. Its GEMMs
 /// are column-major: the transposed products of ours.
@@ -148,11 +148,11 @@ using sweep_timings =
     for (const result::measurement& row : files[i]->rows) {
       const result::row_name& name = row.name;
       const auto layer = layers.find(name.layer);
-      if (name.configuration.model != sweep || !row.error.empty() || name.cache != "hot" ||
+      if (name.model_case.model != sweep || !row.error.empty() || name.cache != "hot" ||
           layer == layers.end() || !is_of(row, layer->second)) {
         continue;
       }
-      result::configuration_name conditions = name.configuration;
+      result::case_name conditions = name.model_case;
       conditions.batch = 1;
       add_round(row, {i, row.round}, found[conditions][name.layer][name.pass]);
     }
@@ -162,7 +162,7 @@ using sweep_timings =
 
 /// A layer with the bytes and ranks with which bench_allreduce runs it.
 [[nodiscard]] inline model::layer as_measured(model::layer layer,
-                                              const result::configuration_name& conditions) {
+                                              const result::case_name& conditions) {
   if (const auto* listed = layer.op.get<op::collective>()) {
     const dtype type = dtype_from(conditions.dtype).value_or(dtype::f32);
     layer.op = op::any(model::collective_of(listed->kind, listed->bytes,
@@ -184,7 +184,7 @@ using sweep_timings =
          detail::timings_of_sweep(sweep.name, comparable, layers)) {
       deepbench_result& result = all.emplace_back();
       result.sweep = sweep;
-      result.configuration = conditions;
+      result.model_case = conditions;
       result.threads = detail::threads(conditions, comparable);
       for (const result::results* file : comparable) result.files.push_back(file->file);
       for (const model::layer& layer : sweep.layers) {
@@ -237,7 +237,7 @@ namespace detail {
   const auto& passes = of.sweep.passes.at(std::string(row.layer.op.name()));
   deepbench_columns columns;
   if (const auto collective = op::as_collective(row.layer.op)) {
-    const std::int64_t ranks = of.configuration.ranks();
+    const std::int64_t ranks = of.model_case.ranks();
     const double seconds = row.times.front().seconds;
     return {{"ranks", ranks},
             {"time (msec)", seconds * 1e3},
@@ -274,7 +274,7 @@ namespace detail {
   for (const deepbench_row& row : rows) {
     deepbench_columns cells{{"name", row.layer.name}};
     cells.insert(cells.end(), row.sizes.begin(), row.sizes.end());
-    cells.emplace_back("precision", of.configuration.dtype);
+    cells.emplace_back("precision", of.model_case.dtype);
     for (auto& cell : deepbench_measured(of, row)) cells.push_back(std::move(cell));
     std::vector<std::string>& texts = t.rows.emplace_back();
     const bool is_first = t.columns.empty();
@@ -314,9 +314,9 @@ namespace detail {
           one.threads > 0 ? fmt::format(", {} thread{}", one.threads, one.threads > 1 ? "s" : "")
                           : "";
       out += fmt::format("{}{} {}, {} {}{}: {} of {} rows\n\n{}", out.empty() ? "" : "\n",
-                         one.configuration.model, op, one.configuration.backend,
-                         one.configuration.dtype, threads, rows.size(),
-                         detail::listed(one.sweep, op), text(detail::deepbench_table(one, rows)));
+                         one.model_case.model, op, one.model_case.backend, one.model_case.dtype,
+                         threads, rows.size(), detail::listed(one.sweep, op),
+                         text(detail::deepbench_table(one, rows)));
     }
   }
   return out;
@@ -345,17 +345,17 @@ namespace detail {
                                                          {"total_seconds", nullptr}});
       if (total) entry["total_seconds"] = *total;
       if (const auto collective = op::as_collective(row.layer.op)) {
-        const std::int64_t ranks = one.configuration.ranks();
+        const std::int64_t ranks = one.model_case.ranks();
         entry["ranks"] = ranks;
         entry["bandwidth"] =
             1e9 * detail::deepbench_bandwidth(*collective, ranks, row.times.front().seconds);
       }
     }
-    results.push_back({{"model", one.configuration.model},
-                       {"backend", one.configuration.backend},
-                       {"dtype", one.configuration.dtype},
+    results.push_back({{"model", one.model_case.model},
+                       {"backend", one.model_case.backend},
+                       {"dtype", one.model_case.dtype},
                        {"threads", one.threads},
-                       {"ranks", one.configuration.ranks()},
+                       {"ranks", one.model_case.ranks()},
                        {"files", one.files},
                        {"rows", rows},
                        {"unmeasured", one.unmeasured}});
@@ -370,11 +370,11 @@ namespace detail {
   for (const deepbench_result& one : all) {
     for (const deepbench_row& row : one.rows) {
       for (const deepbench_time& time : row.times) {
-        t.rows.push_back(
-            {one.configuration.model, one.configuration.backend, one.configuration.dtype,
-             std::to_string(one.threads), std::to_string(one.configuration.ranks()), row.layer.name,
-             std::string(row.layer.op.name()), row.layer.op.key(), std::string(op::name(time.pass)),
-             format::exact(time.seconds), format::exact(time.flops), format::exact(time.tflops())});
+        t.rows.push_back({one.model_case.model, one.model_case.backend, one.model_case.dtype,
+                          std::to_string(one.threads), std::to_string(one.model_case.ranks()),
+                          row.layer.name, std::string(row.layer.op.name()), row.layer.op.key(),
+                          std::string(op::name(time.pass)), format::exact(time.seconds),
+                          format::exact(time.flops), format::exact(time.tflops())});
       }
     }
   }

@@ -18,9 +18,9 @@ namespace detail {
 
 /// The name of the case, with its threads wherever they are known.
 [[nodiscard]] inline std::string benchmark_name(const prediction& p) {
-  const bool has_threads = p.configuration.parameters.contains("threads") || p.threads == 0;
-  return has_threads ? p.configuration.text()
-                     : fmt::format("{}/threads:{}", p.configuration.text(), p.threads);
+  const bool has_threads = p.model_case.parameters.contains("threads") || p.threads == 0;
+  return has_threads ? p.model_case.text()
+                     : fmt::format("{}/threads:{}", p.model_case.text(), p.threads);
 }
 
 /// A value, and its bounds if it has an interval.
@@ -45,7 +45,7 @@ namespace detail {
                         "; give files of one machine and one set of settings");
     }
     const step_time& step = *p.step;
-    const auto batch = static_cast<double>(p.configuration.batch);
+    const auto batch = static_cast<double>(p.model_case.batch);
     constexpr double nanoseconds = 1e9;
     result[name] = {{"latency", detail::metric(nanoseconds * step.seconds, nanoseconds * step.low(),
                                                nanoseconds * step.high())},

@@ -87,11 +87,11 @@ namespace detail {
     std::span<const prediction> predictions) {
   std::vector<fusion_gain> all;
   for (const prediction& fused : predictions) {
-    if (!fused.configuration.fused() || !fused.step || fused.partial()) continue;
-    result::configuration_name plain = fused.configuration;
+    if (!fused.model_case.fused() || !fused.step || fused.partial()) continue;
+    result::case_name plain = fused.model_case;
     plain.parameters.erase("fusion");
     const auto apart = std::ranges::find_if(predictions, [&](const prediction& other) {
-      return other.configuration == plain && other.files == fused.files &&
+      return other.model_case == plain && other.files == fused.files &&
              other.cache == fused.cache && other.step && !other.partial();
     });
     if (apart == predictions.end()) continue;

@@ -46,10 +46,10 @@ namespace detail {
 LAYERBENCH_INLINE json::value prediction_json(const prediction& p) {
   json::value layers = json::value::array();
   for (const layer_time& layer : p.layers) layers.push_back(layer_json(layer));
-  json::value result = case_fields(p.configuration);
+  json::value result = case_fields(p.model_case);
   result.update({{"threads", p.threads},
                  {"devices", 1},
-                 {"case", p.configuration.text()},
+                 {"case", p.model_case.text()},
                  {"files", p.files},
                  {"derived", p.derived},
                  {"cache", p.cache},
@@ -110,7 +110,7 @@ LAYERBENCH_INLINE void add_fusion_gains(json::value& to, std::span<const fusion_
                        {"seconds_fused", detail::estimate_json(call.together)},
                        {"loses", call.loses()}});
     }
-    to["fusions"].push_back({{"case", gain.fused->configuration.text()},
+    to["fusions"].push_back({{"case", gain.fused->model_case.text()},
                              {"seconds_apart", gain.apart->step->seconds},
                              {"seconds_fused", gain.fused->step->seconds},
                              {"calls", calls}});
@@ -123,8 +123,8 @@ LAYERBENCH_INLINE void add_services(json::value& to, std::span<const service> se
   for (const service& one : services) {
     const estimate requests = one.requests_per_second();
     to["services"].push_back(
-        {{"prompt", one.prompt->configuration.text()},
-         {"decode", one.decode->configuration.text()},
+        {{"prompt", one.prompt->model_case.text()},
+         {"decode", one.decode->model_case.text()},
          {"prompt_steps", mix.prompts},
          {"decode_steps", mix.decodes},
          {"partial", one.partial()},
@@ -141,7 +141,7 @@ LAYERBENCH_INLINE void add_training_runs(json::value& to, std::span<const predic
   for (const prediction& p : predictions) {
     const std::optional<estimate> hours = hours_of(run, p);
     if (!hours) continue;
-    json::value item{{"case", p.configuration.text()},
+    json::value item{{"case", p.model_case.text()},
                      {"epochs", run.epochs},
                      {"images", run.images},
                      {"steps", steps_of(run, p)},

@@ -51,24 +51,24 @@ namespace detail {
 
 /// Whether a case reads prompts (context 0) or decodes behind them.
 [[nodiscard]] inline bool serves(const prediction& p, bool prompts) {
-  return p.text && p.step && p.configuration.phase() == "inference" &&
+  return p.text && p.step && p.model_case.phase() == "inference" &&
          (p.text->context == 0) == prompts;
 }
 
 /// Whether two cases differ in nothing but batch, tokens and context.
 [[nodiscard]] inline bool same_service(const prediction& a, const prediction& b) {
   const auto common = [](const prediction& p) {
-    result::configuration_name configuration = p.configuration;
-    configuration.batch = 1;
-    for (const char* name : {"tokens", "context"}) configuration.parameters.erase(name);
-    return configuration;
+    result::case_name model_case = p.model_case;
+    model_case.batch = 1;
+    for (const char* name : {"tokens", "context"}) model_case.parameters.erase(name);
+    return model_case;
   };
   return common(a) == common(b) && a.files == b.files && a.cache == b.cache;
 }
 
 /// Seconds that one of the sequences of a batch takes.
 [[nodiscard]] inline estimate seconds_per_sequence(const prediction& p) {
-  return seconds_of(p).times(1 / static_cast<double>(p.configuration.batch));
+  return seconds_of(p).times(1 / static_cast<double>(p.model_case.batch));
 }
 
 }  // namespace detail

@@ -27,7 +27,7 @@ namespace layerbench::analysis {
 LAYERBENCH_INLINE std::string breakdown_text(const prediction& p) {
   if (p.layers.empty()) return "";
   std::string lines;
-  if (p.configuration.phase() != "inference") {
+  if (p.model_case.phase() != "inference") {
     const auto part = [](const layer_time& layer) { return name(layer.part); };
     lines += fmt::format("  by part: {}\n", shares_text(shares_by(p, part)));
   }
@@ -81,7 +81,7 @@ namespace detail {
 
 /// What the step is of a text: of a whole prompt, or of the next tokens.
 [[nodiscard]] inline std::string text_length_text(const prediction& p) {
-  if (!p.text || p.configuration.phase() != "inference") return "";
+  if (!p.text || p.model_case.phase() != "inference") return "";
   const auto& [tokens, context] = *p.text;
   if (context == 0) {
     return fmt::format("  reads prompts of {} token{}: a step is the time to the first token\n",
@@ -229,9 +229,8 @@ LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
   for (const prediction& p : predictions) {
     // A partial time is only a lower bound of the step's, so it gives no throughput.
     t.rows.push_back(
-        {p.configuration.model_text(), p.configuration.phase(), p.configuration.backend,
-         p.configuration.dtype, std::to_string(p.configuration.batch),
-         p.threads > 0 ? std::to_string(p.threads) : "",
+        {p.model_case.model_text(), p.model_case.phase(), p.model_case.backend, p.model_case.dtype,
+         std::to_string(p.model_case.batch), p.threads > 0 ? std::to_string(p.threads) : "",
          p.partial() ? "partial" : p.rate_text(p.images_per_second()),
          !p.step ? "refused"
                  : (p.partial() ? "> " : "") + format::milliseconds(p.step->seconds, p.digits()),
@@ -380,7 +379,7 @@ LAYERBENCH_INLINE std::string text(std::span<const service> services, const serv
     const auto rate = [&](const estimate& of) {
       return (one.partial() ? "< " : "") + detail::with_interval(of);
     };
-    t.rows.push_back({one.prompt->configuration.text(), one.decode->configuration.text(),
+    t.rows.push_back({one.prompt->model_case.text(), one.decode->model_case.text(),
                       milliseconds(*one.prompt, one.to_first_token),
                       milliseconds(*one.decode, seconds_of(*one.decode)), rate(requests),
                       rate(requests.times(one.tokens))});
@@ -397,7 +396,7 @@ LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions,
   for (const prediction& p : predictions) {
     const std::optional<estimate> hours = hours_of(run, p);
     if (!hours) continue;
-    std::vector<std::string> row{p.configuration.text(), std::to_string(steps_of(run, p)),
+    std::vector<std::string> row{p.model_case.text(), std::to_string(steps_of(run, p)),
                                  detail::with_interval(*hours)};
     if (const auto price = price_of(run, *hours)) row.push_back(detail::with_interval(*price));
     t.rows.push_back(std::move(row));
@@ -445,13 +444,13 @@ LAYERBENCH_INLINE table records(std::span<const prediction> predictions) {
       "images_per_second tokens context tokens_per_second partial disturbed coverage missing");
   const auto yes_no = [](bool value) { return value ? "true" : "false"; };
   for (const prediction& p : predictions) {
-    std::vector<std::string> cells{p.configuration.model,
-                                   p.configuration.phase(),
-                                   p.configuration.backend,
-                                   p.configuration.dtype,
-                                   std::to_string(p.configuration.batch),
+    std::vector<std::string> cells{p.model_case.model,
+                                   p.model_case.phase(),
+                                   p.model_case.backend,
+                                   p.model_case.dtype,
+                                   std::to_string(p.model_case.batch),
                                    std::to_string(p.threads),
-                                   p.configuration.text(),
+                                   p.model_case.text(),
                                    p.cache,
                                    p.method};
     for (const auto& [name, number] : times(p)) cells.push_back(format::exact(number));
@@ -477,8 +476,8 @@ LAYERBENCH_INLINE table layer_records(std::span<const prediction> predictions,
   for (const prediction& p : predictions) {
     for (const layer_time& layer : sorted_layers(p, by) | std::views::take(most_layers)) {
       const auto rate = layer.flops ? std::optional(*layer.flops / layer.seconds) : std::nullopt;
-      t.rows.push_back({p.configuration.text(), p.cache, layer.name, layer.op, layer.pass,
-                        layer.key, std::to_string(layer.count), format::exact(layer.seconds),
+      t.rows.push_back({p.model_case.text(), p.cache, layer.name, layer.op, layer.pass, layer.key,
+                        std::to_string(layer.count), format::exact(layer.seconds),
                         format::exact(layer.low), format::exact(layer.high),
                         format::exact(layer.share), format::exact(layer.flops), format::exact(rate),
                         bound_of(layer), format::exact(share_of_roof(layer))});

@@ -21,7 +21,7 @@ struct training_run {
 
 /// Steps of the run: the last batch of an epoch may be smaller, but takes a step.
 [[nodiscard]] inline std::int64_t steps_of(const training_run& run, const prediction& p) {
-  const std::int64_t batch = p.configuration.batch * p.configuration.ranks();
+  const std::int64_t batch = p.model_case.batch * p.model_case.ranks();
   return run.epochs * ((run.images + batch - 1) / batch);
 }
 
@@ -29,7 +29,7 @@ struct training_run {
 /// and where layers are missing.
 [[nodiscard]] inline std::optional<estimate> hours_of(const training_run& run,
                                                       const prediction& p) {
-  if (p.configuration.phase() != "training" || !p.step || p.partial()) return std::nullopt;
+  if (p.model_case.phase() != "training" || !p.step || p.partial()) return std::nullopt;
   constexpr double seconds_per_hour = 3600;
   return seconds_of(p).times(static_cast<double>(steps_of(run, p)) / seconds_per_hour);
 }

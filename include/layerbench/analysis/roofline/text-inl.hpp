@@ -101,7 +101,7 @@ LAYERBENCH_INLINE std::string limits_text(const prediction& p) {
     return fmt::format(
         "no bottlenecks without the peaks of {} {} on {} thread{}: {} "
         "--benchmark_out=p.json measures them, predict --peaks=p.json reads them\n",
-        p.configuration.backend, p.configuration.dtype, p.threads, p.threads == 1 ? "" : "s",
+        p.model_case.backend, p.model_case.dtype, p.threads, p.threads == 1 ? "" : "s",
         program_path("bench_peak"));
   }
   return fmt::format("  by bottleneck: {}\n  peaks: {}; {} GB/s from memory\n",

@@ -6,8 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <optional>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -18,24 +16,13 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/stats.hpp>
-#include <layerbench/op/allreduce.hpp>
+#include <layerbench/op/builtin.hpp>
 #include <layerbench/result/context_difference.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::analysis {
 
 namespace detail {
-
-/// The value of a field of a canonical key, "bytes:1024,ranks:2".
-[[nodiscard]] inline std::optional<std::int64_t> field_of(std::string_view key,
-                                                          std::string_view name) {
-  for (const std::string_view word : result::detail::split(key, ',')) {
-    if (const auto value = result::detail::value_of(word, name)) {
-      return result::detail::count_of(*value);
-    }
-  }
-  return std::nullopt;
-}
 
 [[nodiscard]] inline collective_time scaled(const collective_time& of, double factor) {
   return {factor * of.seconds, factor * of.low, factor * of.high};
@@ -90,23 +77,24 @@ LAYERBENCH_INLINE collective_time collective_table::time(double bytes, std::int6
   return detail::scaled({known.seconds, std::max(low, 0.0), high}, ratio);
 }
 
-LAYERBENCH_INLINE bool collective_table::found::in_place() const {
-  return detail::field_of(row->label.key, "in_place") == 1;
-}
-
 LAYERBENCH_INLINE std::vector<collective_table::found> collective_table::rows_in(
     std::span<const result::results> files) {
   std::vector<found> rows;
   for (const result::results& file : files) {
     for (const result::measurement& row : file.rows) {
-      const bool alone = detail::field_of(row.label.key, "ranks") == 1;
-      const bool timed = row.name.op == op::allreduce::name && row.error.empty();
-      if (timed && !alone) rows.push_back({&file, &row});
+      if (row.name.op != op::allreduce::name || !row.error.empty()) continue;
+      const auto op = op::from_key(row.name.op, row.label.key);
+      if (!op) {
+        throw bad_input(
+            file.file, "/benchmarks",
+            "a row of an all-reduce does not say its bytes and ranks: " + row.name.text());
+      }
+      const auto& allreduce = *op->get<op::allreduce>();
+      if (allreduce.ranks != 1) rows.push_back({&file, &row, allreduce});
     }
   }
-  if (std::ranges::any_of(rows, &found::in_place)) {
-    std::erase_if(rows, [](const found& row) { return !row.in_place(); });
-  }
+  const auto in_place = [](const found& row) { return row.allreduce.in_place; };
+  if (std::ranges::any_of(rows, in_place)) std::erase_if(rows, std::not_fn(in_place));
   for (const found& row : rows) {
     const std::string first = rows.front().file->device();
     if (row.file->device() != first) {
@@ -133,23 +121,17 @@ LAYERBENCH_INLINE std::map<collective_table::size, timing> collective_table::rou
   disturbed_ = static_cast<double>(std::ranges::count_if(rows, is_disturbed)) /
                static_cast<double>(std::max<std::size_t>(1, rows.size()));
   for (const found& row : rows) {
-    const auto devices = detail::field_of(row.row->label.key, "ranks");
-    const auto bytes = detail::field_of(row.row->label.key, "bytes");
-    if (!devices || !bytes) {
-      throw bad_input(
-          row.file->file, "/benchmarks",
-          "a row of an all-reduce does not say its bytes and ranks: " + row.row->name.text());
-    }
-    const result::results& known = *first.try_emplace(*devices, row.file).first->second;
+    const std::int64_t devices = row.allreduce.ranks;
+    const result::results& known = *first.try_emplace(devices, row.file).first->second;
     const std::vector<std::string> differing = result::differing_context(known, *row.file);
     if (!differing.empty()) {
       throw bad_input(
           row.file->file, "/context",
           fmt::format("has all-reduces of {} ranks as {} has, but differs in: {}; "
                       "give one of the two",
-                      *devices, known.file, result::both_values(known, *row.file, differing)));
+                      devices, known.file, result::both_values(known, *row.file, differing)));
     }
-    timing& same = all[{*devices, *bytes}];
+    timing& same = all[{devices, row.allreduce.bytes}];
     const round_id round{0, std::ssize(same.rounds)};
     detail::add_round(*row.row, round, same);
   }

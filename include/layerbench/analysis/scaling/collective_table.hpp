@@ -11,6 +11,7 @@
 
 #include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/scaling/link.hpp>
+#include <layerbench/op/allreduce.hpp>
 #include <layerbench/result/measurement.hpp>
 
 namespace layerbench::analysis {
@@ -56,10 +57,10 @@ class collective_table {
   struct found {
     const result::results* file;
     const result::measurement* row;
+    op::allreduce allreduce;
 
-    [[nodiscard]] bool in_place() const;
     [[nodiscard]] std::string kind() const {
-      return row->name.configuration.backend + ' ' + row->name.configuration.dtype;
+      return row->name.model_case.backend + ' ' + row->name.model_case.dtype;
     }
   };
 

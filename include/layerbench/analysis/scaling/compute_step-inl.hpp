@@ -65,7 +65,7 @@ using work_and_part = std::pair<std::string, model::step_part>;
 
 LAYERBENCH_INLINE compute_step compute_step_of(const prediction& p, const model::graph& graph,
                                                const model::training& how, double layer_overhead) {
-  const dtype type = dtype_from(p.configuration.dtype).value_or(dtype::f32);
+  const dtype type = dtype_from(p.model_case.dtype).value_or(dtype::f32);
   const model::step step = model::training_step(graph, type, {}, how);
   const std::map<detail::work_and_part, double> times = detail::call_times(p);
   compute_step result{.calls = {}, .buckets = {}, .whole = *p.step};
@@ -78,7 +78,7 @@ LAYERBENCH_INLINE compute_step compute_step_of(const prediction& p, const model:
       throw error(fmt::format(
           "{}: the shape file of {} is not of the model that was measured ({} calls instead of {}, "
           "or another {}); give that one with --model PATH",
-          p.configuration.text(), graph.name, step.calls.size(), detail::own_executions(p), name));
+          p.model_case.text(), graph.name, step.calls.size(), detail::own_executions(p), name));
     }
     const double seconds = found->second + layer_overhead;
     result.parts.at(static_cast<std::size_t>(call.part)) += seconds;
@@ -97,11 +97,11 @@ LAYERBENCH_INLINE compute_step compute_step_of(const prediction& p, const model:
 LAYERBENCH_INLINE prediction spread_throughput(const model::graph& graph, dtype type,
                                                double images_per_second) {
   prediction result;
-  result.configuration = {
+  result.model_case = {
       "given", std::string(name(type)), graph.name, model::batch(graph), {{"phase", "training"}}};
   result.method = "given throughput, spread over the calls by their FLOPs";
   result.coverage = 1;
-  const double seconds = static_cast<double>(result.configuration.batch) / images_per_second;
+  const double seconds = static_cast<double>(result.model_case.batch) / images_per_second;
   result.step = step_time{seconds, 0, seconds, seconds, seconds, interval_method::none, {}};
   const std::vector<model::primitive> all = model::primitives(model::training_step(graph, type));
   const auto flops = [](const model::primitive& of) {

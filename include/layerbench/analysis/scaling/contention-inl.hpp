@@ -12,12 +12,12 @@
 
 namespace layerbench::analysis {
 
-LAYERBENCH_INLINE result::configuration_name during_allreduces(result::configuration_name alone) {
+LAYERBENCH_INLINE result::case_name during_allreduces(result::case_name alone) {
   alone.parameters["during"] = op::allreduce::name;
   return alone;
 }
 
-LAYERBENCH_INLINE result::configuration_name without_all_reduces(result::configuration_name of) {
+LAYERBENCH_INLINE result::case_name without_all_reduces(result::case_name of) {
   of.parameters.erase("during");
   return of;
 }
@@ -27,16 +27,16 @@ namespace detail {
 /// The slowdown of the backward part, during which gradients are sent. Nothing if a timing with or
 /// without all-reduces is missing. `disturbed` becomes the share of disturbed timings among those
 /// without all-reduces.
-[[nodiscard]] inline std::optional<time_ratio> computing_ratio(const planned_configuration& planned,
+[[nodiscard]] inline std::optional<time_ratio> computing_ratio(const planned_case& planned,
                                                                const timings& measured,
                                                                std::string_view cache,
                                                                double& disturbed) {
-  planned_configuration alone = planned;
+  planned_case alone = planned;
   std::erase_if(alone.step, [](const result::planned& one) {
     return one.part != model::step_part::backward || one.op == op::allreduce::name;
   });
-  planned_configuration during = alone;
-  during.configuration = during_allreduces(alone.configuration);
+  planned_case during = alone;
+  during.model_case = during_allreduces(alone.model_case);
   const covered_step before = find_timings(alone, measured, cache);
   const covered_step after = find_timings(during, measured, cache);
   if (alone.step.empty() || !before.missing.empty() || !after.missing.empty()) return std::nullopt;
@@ -46,15 +46,16 @@ namespace detail {
 
 /// The slowdown of the all-reduces that overlapped with the rows of `during` in a cache state;
 /// nothing if the rows do not have it.
-[[nodiscard]] inline std::optional<time_ratio> sending_ratio(
-    const result::configuration_name& during, const result::results& file, std::string_view cache) {
+[[nodiscard]] inline std::optional<time_ratio> sending_ratio(const result::case_name& during,
+                                                             const result::results& file,
+                                                             std::string_view cache) {
   timing alone;
   timing overlapping;
   for (const result::measurement& row : file.rows) {
     const auto separate = row.counters.find("reduction_alone_s");
     const auto shared = row.counters.find("reduction_s");
     const bool known = separate != row.counters.end() && shared != row.counters.end();
-    if (!known || row.name.configuration != during || row.name.cache != cache) continue;
+    if (!known || row.name.model_case != during || row.name.cache != cache) continue;
     const round_id round{alone.runs.size(), row.round};
     alone.rounds.emplace(round, separate->second);
     overlapping.rounds.emplace(round, shared->second);
@@ -67,14 +68,11 @@ namespace detail {
 /// The contention of a case in one file. Rounds of several files are not mixed, because machine
 /// conditions differ.
 [[nodiscard]] inline std::optional<measured_contention> contention_of_file(
-    const result::results& file, const planned_configuration& planned, std::string_view cache) {
+    const result::results& file, const planned_case& planned, std::string_view cache) {
   timings measured;
   measured.add(file);
-  measured_contention result{planned.configuration,
-                             threads(planned.configuration, {&file}),
-                             file.device(),
-                             {file.file},
-                             {}};
+  measured_contention result{
+      planned.model_case, threads(planned.model_case, {&file}), file.device(), {file.file}, {}};
   std::optional<time_ratio> computing;
   std::string_view used;
   for (const std::string_view state : {"model", "hot"}) {
@@ -90,7 +88,7 @@ namespace detail {
   };
   set(*computing, &slowdowns::computing);
   result.is_interval = computing->p.has_value();
-  if (const auto sending = sending_ratio(during_allreduces(planned.configuration), file, used)) {
+  if (const auto sending = sending_ratio(during_allreduces(planned.model_case), file, used)) {
     set(*sending, &slowdowns::sending);
     result.sending_known = true;
   }
@@ -118,11 +116,11 @@ inline void merge(const measured_contention& other, measured_contention& to) {
 }  // namespace detail
 
 LAYERBENCH_INLINE std::optional<measured_contention> contention_of(
-    const result::configuration_name& configuration, const group& files, std::string_view cache) {
+    const result::case_name& model_case, const group& files, std::string_view cache) {
   std::optional<measured_contention> known;
   for (const result::results* file : files) {
-    for (const planned_configuration& planned : planned_configurations({file})) {
-      if (planned.configuration != configuration) continue;
+    for (const planned_case& planned : planned_cases({file})) {
+      if (planned.model_case != model_case) continue;
       const auto found = detail::contention_of_file(*file, planned, cache);
       if (found && known) detail::merge(*found, *known);
       if (found && !known) known = found;
@@ -136,12 +134,11 @@ LAYERBENCH_INLINE std::vector<measured_contention> contentions(
   const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
   std::vector<measured_contention> all;
   for (const group& alike : group_by_context(files)) {
-    for (const planned_configuration& planned : planned_configurations(alike)) {
-      if (planned.configuration.ranks() == 1 ||
-          !is_chosen(planned.configuration, chosen, choices)) {
+    for (const planned_case& planned : planned_cases(alike)) {
+      if (planned.model_case.ranks() == 1 || !is_chosen(planned.model_case, chosen, choices)) {
         continue;
       }
-      if (auto found = contention_of(planned.configuration, alike, chosen.cache)) {
+      if (auto found = contention_of(planned.model_case, alike, chosen.cache)) {
         all.push_back(std::move(*found));
       }
     }

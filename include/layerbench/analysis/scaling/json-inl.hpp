@@ -95,7 +95,7 @@ LAYERBENCH_INLINE void add_contentions(json::value& to,
   for (const measured_contention& contention : measured) {
     const auto& [usual, low, high] = contention.factors;
     json::value& added =
-        to["contentions"].emplace_back(json::value{{"case", contention.configuration.text()},
+        to["contentions"].emplace_back(json::value{{"case", contention.model_case.text()},
                                                    {"files", contention.files},
                                                    {"ratio", usual.computing},
                                                    {"low", low.computing},

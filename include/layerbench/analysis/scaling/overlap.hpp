@@ -41,7 +41,7 @@ namespace detail {
   const auto seconds = [&](const slowdowns& slower, double bound) {
     const double factor = bound / step.seconds;
     const auto seconds_of = [&](double bytes) {
-      const op::allreduce one{static_cast<std::int64_t>(bytes), sequential.configuration.ranks(),
+      const op::allreduce one{static_cast<std::int64_t>(bytes), sequential.model_case.ranks(),
                               true};
       return factor * sending.at(op::any(one).key());
     };
@@ -54,7 +54,7 @@ namespace detail {
   step.sampling_low = least;
   step.sampling_high = most;
   step.protocol_half_width = {};
-  sequential.configuration = during_allreduces(sequential.configuration);
+  sequential.model_case = during_allreduces(sequential.model_case);
   sequential.method += ", all-reduces beside the backward part";
   for (layer_time& layer : sequential.layers) layer.chain_seconds = {};
   return sequential;

@@ -34,26 +34,26 @@ namespace detail {
   return used;
 }
 
-LAYERBENCH_INLINE model::graph graph_of(const result::configuration_name& configuration,
-                                        const group& its_files, const options& chosen) {
+LAYERBENCH_INLINE model::graph graph_of(const result::case_name& model_case, const group& its_files,
+                                        const options& chosen) {
   std::filesystem::path path;
   try {
-    path = given_path(configuration, its_files, chosen).value_or(std::filesystem::path{});
-    if (path.empty()) path = model::find(configuration.model, chosen.shapes);
+    path = given_path(model_case, its_files, chosen).value_or(std::filesystem::path{});
+    if (path.empty()) path = model::find(model_case.model, chosen.shapes);
   } catch (const nothing_matched& unknown) {
     throw nothing_matched(
         fmt::format("{}; its order of calls says when gradients are ready: give the shape file "
                     "that was measured with --model PATH",
                     unknown.what()));
   }
-  return model::load(path, replaced_parameters(model::load(path), configuration));
+  return model::load(path, replaced_parameters(model::load(path), model_case));
 }
 
 /// The value for --model: the path if the user gave one, else the name.
-[[nodiscard]] inline std::string model_argument(const result::configuration_name& configuration,
+[[nodiscard]] inline std::string model_argument(const result::case_name& model_case,
                                                 const group& its_files, const options& chosen) {
-  const auto path = given_path(configuration, its_files, chosen);
-  return path ? path->string() : configuration.model;
+  const auto path = given_path(model_case, its_files, chosen);
+  return path ? path->string() : model_case.model;
 }
 
 /// The compute step of a predicted step.
@@ -62,14 +62,14 @@ LAYERBENCH_INLINE model::graph graph_of(const result::configuration_name& config
                                                                          const options& chosen) {
   const model::training how = its_files.empty() ? model::training{} : training_of(its_files);
   return std::make_shared<const compute_step>(analysis::compute_step_of(
-      p, graph_of(p.configuration, its_files, chosen), how, chosen.overhead_per_layer));
+      p, graph_of(p.model_case, its_files, chosen), how, chosen.overhead_per_layer));
 }
 
 /// Whether two predictions differ in nothing but their batch.
 [[nodiscard]] inline bool same_but_batch(const prediction& a, const prediction& b) {
-  result::configuration_name configuration = a.configuration;
-  configuration.batch = b.configuration.batch;
-  return configuration == b.configuration && a.threads == b.threads && a.files == b.files;
+  result::case_name model_case = a.model_case;
+  model_case.batch = b.model_case.batch;
+  return model_case == b.model_case && a.threads == b.threads && a.files == b.files;
 }
 
 /// The prediction for one of n equal parts of the batch. Throws usage_error if the batch cannot be
@@ -78,25 +78,25 @@ LAYERBENCH_INLINE model::graph graph_of(const result::configuration_name& config
 [[nodiscard]] inline const prediction& part_of(const prediction& all, std::int64_t n,
                                                std::span<const prediction> known,
                                                const std::string& model) {
-  if (all.configuration.batch % n != 0) {
+  if (all.model_case.batch % n != 0) {
     throw usage_error(fmt::format("strong scaling: {} images cannot be divided among {} devices",
-                                  all.configuration.batch, n));
+                                  all.model_case.batch, n));
   }
-  const std::int64_t batch = all.configuration.batch / n;
+  const std::int64_t batch = all.model_case.batch / n;
   for (const prediction& part : known) {
-    if (part.configuration.batch == batch && part.step && same_but_batch(part, all)) return part;
+    if (part.model_case.batch == batch && part.step && same_but_batch(part, all)) return part;
   }
   throw error(
       fmt::format("strong scaling of {} to {} devices needs timings at batch {}, which the files "
                   "do not have; measure them: bench_model --phase=training --model={} --batch={} "
                   "--benchmark_out=FILE",
-                  all.configuration.text(), n, batch, model, batch),
+                  all.model_case.text(), n, batch, model, batch),
       exit_code::incomplete);
 }
 
 /// Throws the error for a case of several ranks, which asks for one of a single rank.
 [[noreturn]] inline void refuse_several_ranks(const prediction& p, const std::string& model) {
-  const result::configuration_name& of = p.configuration;
+  const result::case_name& of = p.model_case;
   throw error(
       fmt::format("{}: a step of {} ranks, all-reduces included, says nothing of other numbers; "
                   "measure one rank: bench_model --phase=training --model={} --batch={} --dtype={} "
@@ -115,11 +115,11 @@ LAYERBENCH_INLINE model::graph graph_of(const result::configuration_name& config
   const std::string device = its_files.empty() ? "" : its_files.front()->device();
   used_contention found;
   for (const measured_contention& contention : measured) {
-    if (!contention.holds_for(p.configuration, p.threads, device)) continue;
+    if (!contention.holds_for(p.model_case, p.threads, device)) continue;
     if (found.from == contention_source::measured) {
       throw error(fmt::format("{}: its contention was measured under several conditions, or by "
                               "several numbers of ranks; leave files out, or give --contention",
-                              p.configuration.text()),
+                              p.model_case.text()),
                   exit_code::incomplete);
     }
     found = {at_least_one(contention.factors), contention_source::measured, contention.files,
@@ -140,13 +140,13 @@ LAYERBENCH_INLINE std::vector<data_parallel> predict_data_parallel(
                        detail::used_contention_of(p, used, how, measured)};
   };
   const auto argument_of = [&](const prediction& p) {
-    return detail::model_argument(p.configuration, detail::files_of(p, files), chosen);
+    return detail::model_argument(p.model_case, detail::files_of(p, files), chosen);
   };
   std::vector<data_parallel> all;
   const prediction* of_ranks = nullptr;
   for (const prediction& single : predictions) {
     if (!single.step || single.partial()) continue;
-    if (single.configuration.ranks() > 1) {
+    if (single.model_case.ranks() > 1) {
       of_ranks = &single;
       continue;
     }
@@ -157,7 +157,7 @@ LAYERBENCH_INLINE std::vector<data_parallel> predict_data_parallel(
       continue;
     }
     const bool largest = std::ranges::none_of(predictions, [&](const prediction& other) {
-      return other.configuration.batch > single.configuration.batch &&
+      return other.model_case.batch > single.model_case.batch &&
              detail::same_but_batch(other, single);
     });
     if (!largest) continue;

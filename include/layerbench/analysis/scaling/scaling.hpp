@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/scaling/compute_step.hpp>
@@ -44,8 +44,8 @@ struct data_parallel {
 namespace detail {
 
 /// The model of a case: from a shape file given by its path, else by its name.
-[[nodiscard]] model::graph graph_of(const result::configuration_name& configuration,
-                                    const group& its_files, const options& chosen);
+[[nodiscard]] model::graph graph_of(const result::case_name& model_case, const group& its_files,
+                                    const options& chosen);
 
 }  // namespace detail
 
@@ -64,7 +64,7 @@ template <class WorkOn>
     const device_work& work = work_on(n);
     result.computed.push_back(work.computed);
     const std::int64_t batch =
-        how.scaling == scaling::weak ? single.configuration.batch : single.configuration.batch / n;
+        how.scaling == scaling::weak ? single.model_case.batch : single.model_case.batch / n;
     result.steps.push_back(scale(*work.computed, batch, n, how.interconnect, work.contention,
                                  single.images_per_second().value()));
   }

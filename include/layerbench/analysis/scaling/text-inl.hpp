@@ -120,9 +120,8 @@ namespace detail {
   lines += fmt::format("  {}\n", buckets_text(*of.computed.front()));
   lines +=
       of.how.scaling == scaling::weak
-          ? fmt::format("  weak scaling: {} images for each device\n", single.configuration.batch)
-          : fmt::format("  strong scaling: {} images for all devices\n",
-                        single.configuration.batch);
+          ? fmt::format("  weak scaling: {} images for each device\n", single.model_case.batch)
+          : fmt::format("  strong scaling: {} images for all devices\n", single.model_case.batch);
   return lines + contention_text(of);
 }
 
@@ -189,13 +188,13 @@ LAYERBENCH_INLINE table records(std::span<const data_parallel> all) {
       "communication_seconds exposed_seconds slowed_seconds full_overlap_seconds "
       "no_overlap_seconds extrapolated sending_contention");
   for (const data_parallel& of : all) {
-    const result::configuration_name& configuration = of.single.configuration;
+    const result::case_name& model_case = of.single.model_case;
     for (const scaled_step& scaled : of.steps) {
       const parallel_step& step = scaled.step;
-      std::vector<std::string> cells{configuration.model,
-                                     configuration.backend,
-                                     configuration.dtype,
-                                     configuration.text(),
+      std::vector<std::string> cells{model_case.model,
+                                     model_case.backend,
+                                     model_case.dtype,
+                                     model_case.text(),
                                      of.how.interconnect.name,
                                      std::string(name(of.how.scaling)),
                                      format::exact(scaled.contention.factors.usual.computing),
@@ -225,8 +224,8 @@ LAYERBENCH_INLINE std::string text(std::span<const measured_contention> measured
     out += fmt::format(
         "contention of {}: its backward part takes {:.3f} times as long while gradients are sent "
         "({}between {:.3f} and {:.3f})",
-        headline(contention.configuration, contention.threads), usual.computing, kind,
-        low.computing, high.computing);
+        headline(contention.model_case, contention.threads), usual.computing, kind, low.computing,
+        high.computing);
     if (contention.sending_known) {
       out += fmt::format(", and sending {:.3f} times as long while it computes ({:.3f} to {:.3f})",
                          usual.sending, low.sending, high.sending);

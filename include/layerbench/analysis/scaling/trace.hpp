@@ -68,7 +68,7 @@ enum class track { computing = 0, sending = 1 };
   return {{"traceEvents", events},
           {"displayTimeUnit", "ms"},
           {"otherData",
-           {{"case", of.single.configuration.text()},
+           {{"case", of.single.model_case.text()},
             {"devices", scaled.devices},
             {"batch", scaled.batch},
             {"network", of.how.interconnect.name},

@@ -20,9 +20,9 @@ namespace detail {
 
 /// The conditions of a case, without those of the cell.
 [[nodiscard]] inline std::string machine_of(const prediction& p) {
-  std::string text = p.configuration.backend;
+  std::string text = p.model_case.backend;
   if (p.threads > 0) text += fmt::format(", {} thread{}", p.threads, p.threads == 1 ? "" : "s");
-  for (const auto& [name, value] : p.configuration.parameters) {
+  for (const auto& [name, value] : p.model_case.parameters) {
     if (name != "phase" && name != "threads") text += fmt::format(", {} {}", name, value);
   }
   return text;
@@ -33,7 +33,7 @@ namespace detail {
                                              std::span<const result::results> files) {
   for (const result::results& file : files) {
     for (const result::measurement& row : file.rows) {
-      if (!row.error.empty() && row.name.configuration == p.configuration) return row.error;
+      if (!row.error.empty() && row.name.model_case == p.model_case) return row.error;
     }
   }
   return "";
@@ -49,7 +49,7 @@ namespace detail {
     return own;
   }
   const double images =
-      static_cast<double>(p.configuration.batch) * static_cast<double>(p.configuration.ranks());
+      static_cast<double>(p.model_case.batch) * static_cast<double>(p.model_case.ranks());
   if (of.unit == "ms") {
     own.value = 1e3 * p.step->seconds;
     own.low = 1e3 * p.step->low();
@@ -63,8 +63,8 @@ namespace detail {
 }
 
 [[nodiscard]] inline bool is_case_of(const prediction& p, const study_cell& cell) {
-  return p.configuration.model == cell.model && p.configuration.phase() == cell.phase &&
-         p.configuration.batch == cell.batch && p.configuration.dtype == cell.dtype;
+  return p.model_case.model == cell.model && p.model_case.phase() == cell.phase &&
+         p.model_case.batch == cell.batch && p.model_case.dtype == cell.dtype;
 }
 
 /// Adds a figure; a second one of a machine, from files that are not merged, replaces one without

@@ -30,9 +30,9 @@ namespace detail {
 
 [[nodiscard]] inline json::value case_json(const validated& entry) {
   const prediction& p = entry.predicted;
-  json::value result = case_fields(p.configuration);
+  json::value result = case_fields(p.model_case);
   result.update({{"threads", p.threads},
-                 {"case", p.configuration.text()},
+                 {"case", p.model_case.text()},
                  {"files", p.files},
                  {"cache", p.cache},
                  {"method", p.method}});
@@ -74,7 +74,7 @@ namespace detail {
   json::value left_out = json::value::array();
   for (const unvalidated& other : all.left_out) {
     left_out.push_back(
-        {{"case", other.configuration.text()}, {"files", other.files}, {"reason", other.reason}});
+        {{"case", other.model_case.text()}, {"files", other.files}, {"reason", other.reason}});
   }
   json::value result{{"schema", 1}, {"cases", cases}, {"unvalidated", left_out}};
   const auto add = [&](const char* name, const auto& of, double error_summary::* member) {

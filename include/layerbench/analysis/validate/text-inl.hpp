@@ -163,7 +163,7 @@ LAYERBENCH_INLINE std::string remarks(const validation& all) {
     }
   }
   for (const unvalidated& other : all.left_out) {
-    out += fmt::format("not validated: {}: {}\n", other.configuration.text(), other.reason);
+    out += fmt::format("not validated: {}: {}\n", other.model_case.text(), other.reason);
   }
   return out;
 }
@@ -264,8 +264,8 @@ LAYERBENCH_INLINE std::string text(const std::vector<engine_validation>& engines
             {}};
     for (const validated& entry : one.pairs.cases) {
       const prediction& p = entry.predicted;
-      t.rows.push_back({p.configuration.model_text(), std::to_string(p.configuration.batch),
-                        std::to_string(p.threads), p.configuration.backend,
+      t.rows.push_back({p.model_case.model_text(), std::to_string(p.model_case.batch),
+                        std::to_string(p.threads), p.model_case.backend,
                         format::milliseconds(p.step->seconds, p.digits()),
                         format::range(p.step->interval(), p.digits()),
                         format::milliseconds(entry.measured.seconds, entry.measured.digits()),
@@ -280,7 +280,7 @@ LAYERBENCH_INLINE std::string text(const std::vector<engine_validation>& engines
     }
     for (const validated& entry : one.pairs.cases) out += detail::profile_text(entry, one.engine);
     for (const unvalidated& other : one.pairs.left_out) {
-      out += fmt::format("not compared: {}: {}\n", other.configuration.text(), other.reason);
+      out += fmt::format("not compared: {}: {}\n", other.model_case.text(), other.reason);
     }
     out += '\n';
   }
@@ -294,15 +294,14 @@ inline void add_records(table& t, const validation& all, const std::string& engi
   const auto yes_no = [](std::optional<bool> value) {
     return !value ? "" : *value ? "true" : "false";
   };
-  const auto first_cells = [](const result::configuration_name& configuration) {
-    return std::vector<std::string>{configuration.model, configuration.phase(),
-                                    configuration.backend, configuration.dtype,
-                                    std::to_string(configuration.batch)};
+  const auto first_cells = [](const result::case_name& model_case) {
+    return std::vector<std::string>{model_case.model, model_case.phase(), model_case.backend,
+                                    model_case.dtype, std::to_string(model_case.batch)};
   };
   for (const validated& entry : all.cases) {
-    std::vector<std::string> cells = first_cells(entry.predicted.configuration);
+    std::vector<std::string> cells = first_cells(entry.predicted.model_case);
     cells.insert(cells.end(), {std::to_string(entry.predicted.threads),
-                               entry.predicted.configuration.text(), entry.predicted.cache});
+                               entry.predicted.model_case.text(), entry.predicted.cache});
     for (const auto& [name, number] : numbers(entry)) cells.push_back(format::exact(number));
     cells.insert(
         cells.end(),
@@ -311,8 +310,8 @@ inline void add_records(table& t, const validation& all, const std::string& engi
     t.rows.push_back(std::move(cells));
   }
   for (const unvalidated& other : all.left_out) {
-    std::vector<std::string> cells = first_cells(other.configuration);
-    cells.insert(cells.end(), {"", other.configuration.text()});
+    std::vector<std::string> cells = first_cells(other.model_case);
+    cells.insert(cells.end(), {"", other.model_case.text()});
     cells.resize(t.columns.size() - 2);
     cells.insert(cells.end(), {other.reason, engine});
     t.rows.push_back(std::move(cells));

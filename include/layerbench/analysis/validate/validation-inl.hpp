@@ -39,15 +39,15 @@ namespace detail {
 using chain_rows = std::vector<const result::measurement*>;
 
 /// The end-to-end runs in `files`, in their order.
-[[nodiscard]] inline std::vector<std::pair<result::configuration_name, chain_rows>> chains(
+[[nodiscard]] inline std::vector<std::pair<result::case_name, chain_rows>> chains(
     const group& files) {
-  std::vector<std::pair<result::configuration_name, chain_rows>> all;
+  std::vector<std::pair<result::case_name, chain_rows>> all;
   for (const result::results* file : files) {
     for (const result::measurement& row : file->chains) {
-      const auto same = std::ranges::find(all, row.name.configuration,
+      const auto same = std::ranges::find(all, row.name.model_case,
                                           [](const auto& chain) { return chain.first; });
       if (same == all.end()) {
-        all.push_back({row.name.configuration, {&row}});
+        all.push_back({row.name.model_case, {&row}});
       } else {
         same->second.push_back(&row);
       }
@@ -76,7 +76,7 @@ using chain_rows = std::vector<const result::measurement*>;
 }
 
 [[nodiscard]] inline bool is_call_of(const prediction& predicted, const result::measurement& row) {
-  return row.error.empty() && row.name.configuration == predicted.configuration &&
+  return row.error.empty() && row.name.model_case == predicted.model_case &&
          row.name.cache == predicted.cache;
 }
 
@@ -146,10 +146,10 @@ using chain_rows = std::vector<const result::measurement*>;
 /// rows, is not null. A quiet round counts even if it is marked as disturbed, so that both sides
 /// have the same rounds; `disturbed` remains the share of all rounds. If that is most of them, the
 /// intervals hold those of all rounds, too.
-[[nodiscard]] inline validated validated_pair(const planned_configuration& planned,
-                                              prediction predicted, const measured_step& step,
-                                              const chain_rows& rows, const result::results* calls,
-                                              const group& files, const options& chosen) {
+[[nodiscard]] inline validated validated_pair(const planned_case& planned, prediction predicted,
+                                              const measured_step& step, const chain_rows& rows,
+                                              const result::results* calls, const group& files,
+                                              const options& chosen) {
   validated pair{std::move(predicted), step};
   if (calls == nullptr) return pair;
   const std::set<std::int64_t> quiet = quiet_rounds(calls_by_round(pair.predicted, *calls), rows);
@@ -165,13 +165,13 @@ using chain_rows = std::vector<const result::measurement*>;
   for (const result::results* file : files) {
     result::results part;
     for (const result::measurement& row : file->rows) {
-      const bool own = file == calls && row.name.configuration == pair.predicted.configuration;
+      const bool own = file == calls && row.name.model_case == pair.predicted.model_case;
       if (own && !in_quiet_rounds(row)) continue;
       part.rows.push_back(own ? as_undisturbed(row) : row);
     }
     measured.add(part);
   }
-  prediction of_quiet_rounds = predict_configuration(planned, measured, files, chosen);
+  prediction of_quiet_rounds = predict_case(planned, measured, files, chosen);
   if (!of_quiet_rounds.step) return pair;  // a layer failed in them
   of_quiet_rounds.disturbed = pair.predicted.disturbed;
   if (pair.predicted.mostly_disturbed()) {
@@ -207,22 +207,22 @@ using chain_rows = std::vector<const result::measurement*>;
 /// `files`. Throws error if they have none, and what graph_of() and overlapped() throw.
 [[nodiscard]] inline prediction overlapped_prediction(prediction sequential, const group& files,
                                                       const options& chosen) {
-  const auto known = contention_of(sequential.configuration, files, chosen.cache);
+  const auto known = contention_of(sequential.model_case, files, chosen.cache);
   if (!known) {
     throw error("no contention: rows of its backward part during all-reduces are missing");
   }
-  const model::graph graph = graph_of(sequential.configuration, files, chosen);
+  const model::graph graph = graph_of(sequential.model_case, files, chosen);
   return overlapped(std::move(sequential), known->factors, graph, training_of(files));
 }
 
 /// Adds a case to `all`: to the validated ones if possible, else to those left out.
-inline void validate_case(const result::configuration_name& configuration, const chain_rows& rows,
-                          const std::vector<planned_configuration>& cases, const timings& measured,
+inline void validate_case(const result::case_name& model_case, const chain_rows& rows,
+                          const std::vector<planned_case>& cases, const timings& measured,
                           const group& files, const options& chosen, validation& all) {
-  const auto planned = std::ranges::find(cases, without_all_reduces(configuration),
-                                         &planned_configuration::configuration);
+  const auto planned =
+      std::ranges::find(cases, without_all_reduces(model_case), &planned_case::model_case);
   const auto leave_out = [&](std::string reason) {
-    all.left_out.push_back({configuration, {}, std::move(reason)});
+    all.left_out.push_back({model_case, {}, std::move(reason)});
     for (const result::results* file : files) all.left_out.back().files.push_back(file->file);
   };
   const std::optional<measured_step> step = measured_step_of(rows);
@@ -238,11 +238,11 @@ inline void validate_case(const result::configuration_name& configuration, const
   }
   if (!step) return leave_out("the chain failed: " + rows.front()->error);
   if (planned == cases.end()) return leave_out("no manifest has the case");
-  prediction predicted = predict_configuration(*planned, measured, files, chosen);
+  prediction predicted = predict_case(*planned, measured, files, chosen);
   if (!predicted.step) {
     return leave_out(fmt::format("layers without a timing: {}", fmt::join(predicted.missing, " ")));
   }
-  if (!configuration.contended()) {
+  if (!model_case.contended()) {
     const result::results* calls = file_in_turns(predicted, files);
     if (calls != nullptr && !has_chain(*calls, rows)) calls = nullptr;
     all.cases.push_back(
@@ -271,10 +271,10 @@ LAYERBENCH_INLINE validation validate(std::span<const result::results> files,
   validation all;
   for (const group& alike : group_by_context(files)) {
     const timings measured = detail::timings_of(alike);
-    const std::vector<planned_configuration> cases = planned_configurations(alike);
-    for (const auto& [configuration, rows] : detail::chains(alike)) {
-      if (!is_chosen(configuration, chosen, choices)) continue;
-      detail::validate_case(configuration, rows, cases, measured, alike, used, all);
+    const std::vector<planned_case> cases = planned_cases(alike);
+    for (const auto& [model_case, rows] : detail::chains(alike)) {
+      if (!is_chosen(model_case, chosen, choices)) continue;
+      detail::validate_case(model_case, rows, cases, measured, alike, used, all);
     }
   }
   return all;
@@ -284,10 +284,10 @@ namespace detail {
 
 /// Whether an engine's chain ran the step that was predicted, on as many threads and on data of the
 /// same class. Names of backends differ, and so may layouts, which engines choose themselves.
-[[nodiscard]] inline bool same_step(const prediction& predicted,
-                                    const result::configuration_name& chain, std::int64_t threads) {
-  const result::configuration_name& own = predicted.configuration;
-  const auto conditions = [](const result::configuration_name& of) {
+[[nodiscard]] inline bool same_step(const prediction& predicted, const result::case_name& chain,
+                                    std::int64_t threads) {
+  const result::case_name& own = predicted.model_case;
+  const auto conditions = [](const result::case_name& of) {
     return std::tuple(of.model, of.phase(), of.dtype, of.batch, of.ranks(), of.count("tokens"),
                       of.count("context"), of.parameter("data", ""));
   };
@@ -296,9 +296,9 @@ namespace detail {
 
 /// The profile of an engine's case; null if there is none.
 [[nodiscard]] inline const std::vector<result::engine_node>* profile_of(
-    const result::configuration_name& configuration, const group& files) {
+    const result::case_name& model_case, const group& files) {
   for (const result::results* file : files) {
-    const auto found = file->engine_layers.find(configuration.text());
+    const auto found = file->engine_layers.find(model_case.text());
     if (found != file->engine_layers.end() && !found->second.empty()) return &found->second;
   }
   return nullptr;
@@ -357,16 +357,16 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
   for (const group& alike : group_by_context(files)) {
     std::ranges::move(detail::predicted_cases(alike, choices, used), std::back_inserter(cases));
   }
-  if (cases.empty()) throw nothing_matched("nothing to predict: " + list_configurations(files));
+  if (cases.empty()) throw nothing_matched("nothing to predict: " + list_cases(files));
   std::vector<engine_validation> all;
   for (const group& alike : group_by_context(engines)) {
-    for (const auto& [configuration, rows] : detail::chains(alike)) {
-      if (!is_chosen(configuration, chosen, choices)) continue;
-      auto engine = std::ranges::find(all, configuration.backend, &engine_validation::engine);
-      if (engine == all.end()) engine = all.insert(all.end(), {configuration.backend, {}});
+    for (const auto& [model_case, rows] : detail::chains(alike)) {
+      if (!is_chosen(model_case, chosen, choices)) continue;
+      auto engine = std::ranges::find(all, model_case.backend, &engine_validation::engine);
+      if (engine == all.end()) engine = all.insert(all.end(), {model_case.backend, {}});
       validation& pairs = engine->pairs;
       const auto leave_out = [&](std::string reason) {
-        pairs.left_out.push_back({configuration, {}, std::move(reason)});
+        pairs.left_out.push_back({model_case, {}, std::move(reason)});
         for (const result::results* file : alike) pairs.left_out.back().files.push_back(file->file);
       };
       const std::optional<measured_step> step = detail::measured_step_of(rows);
@@ -374,11 +374,11 @@ LAYERBENCH_INLINE std::vector<engine_validation> validate_engines(
         leave_out("the chain failed: " + rows.front()->error);
         continue;
       }
-      const std::int64_t threads = detail::threads(configuration, alike);
-      const std::vector<result::engine_node>* nodes = detail::profile_of(configuration, alike);
+      const std::int64_t threads = detail::threads(model_case, alike);
+      const std::vector<result::engine_node>* nodes = detail::profile_of(model_case, alike);
       bool found = false;
       for (const auto& [planned, its_files, predicted] : cases) {
-        if (!detail::same_step(predicted, configuration, threads)) continue;
+        if (!detail::same_step(predicted, model_case, threads)) continue;
         if (detail::device_of(predicted, files) != alike.front()->device()) continue;
         found = true;
         if (!predicted.step) {

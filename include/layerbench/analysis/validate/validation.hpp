@@ -111,7 +111,7 @@ struct validated {
       auto same = std::ranges::find(all, property(layer), &validation_part::name);
       if (same == all.end()) {
         same = all.insert(all.end(), {.name = property(layer)});
-        same->kernel = detail::kernel_of(layer.op, layer.key);
+        same->kernel = detail::kernel_of(layer);
       }
       const auto count = static_cast<double>(layer.count);
       same->predicted += count * layer.seconds * layer.kernel_factor;
@@ -124,7 +124,7 @@ struct validated {
 
 /// A case with an end-to-end run that lacks a prediction or a measured time.
 struct unvalidated {
-  result::configuration_name configuration;
+  result::case_name model_case;
   std::vector<std::string> files;
   std::string reason;
 };

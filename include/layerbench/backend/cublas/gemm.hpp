@@ -33,7 +33,7 @@ class plan<cublas::backend, op::gemm> : public gpu::tensor_plan {
   static constexpr bool has_post_ops = true;
 
   plan(const cublas::backend& device, const op::gemm& o, const plan_request& request)
-      : tensor_plan(device, o.operands(request.pass, request.type), request.order),
+      : tensor_plan(device, o.operands(request.pass, request.type), request.layout),
         library_(device.library()),
         stream_(device.stream()),
         type_(request.type),

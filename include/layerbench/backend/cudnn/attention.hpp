@@ -248,7 +248,7 @@ template <>
 class plan<cudnn::backend, op::attention> : public cudnn::graph_plan<cudnn::attention_graph> {
  public:
   plan(const cudnn::backend& device, const op::attention& o, const plan_request& request)
-      : graph_plan(device, o.operands(request.pass, request.type), request.order, request,
+      : graph_plan(device, o.operands(request.pass, request.type), request.layout, request,
                    graph(o, request),
                    cudnn::positions(o.operands(request.pass, request.type).size()),
                    cudnn::built_plan<cudnn::execution_plan>(request)) {

@@ -42,7 +42,7 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
   plan(cudnn::backend& device, const op::conv& o, const plan_request& request)
       : plan(device, o, request, proposal_of(device, o, request)) {}
   plan(cudnn::backend& device, const op::conv& o, const plan_request& request, proposal chosen)
-      : graph_plan(device, o.operands(request.pass, request.type), request.order,
+      : graph_plan(device, o.operands(request.pass, request.type), request.layout,
                    without_suffixes(request), graph_of(o, request, chosen),
                    tensors_of(o, request.pass, chosen.joined), std::move(chosen.plan),
                    chosen.joined ? op::post_ops() : o.post),

@@ -86,7 +86,7 @@ class plan<cudnn::backend, op::deconv> : public cudnn::graph_plan<cudnn::conv_gr
   /// Filters are k*c*r*s here and c*k*r*s in the convolution.
   [[nodiscard]] static std::vector<std::string> orders(const op::deconv& o,
                                                        const plan_request& request) {
-    const bool first = request.order == layout::nchw;
+    const bool first = request.layout == layout::nchw;
     const std::string image = first ? "abcd" : "acdb";
     const std::string filters = first ? "bacd" : "bcda";
     std::vector<std::string> all;

@@ -197,12 +197,12 @@ class conv_graph : public operation_graph {
     // Other ops have no plans in this type.
     const cudnnDataType_t type =
         operand.type == dtype::f8_e4m3 ? CUDNN_DATA_FP8_E4M3 : data_type(operand.type);
-    return operation_graph::tensor(position, image, strides(image, request_.order), type);
+    return operation_graph::tensor(position, image, strides(image, request_.layout), type);
   }
   /// A result before the next function.
   [[nodiscard]] descriptor intermediate(std::size_t id) const {
     const dims& image = operands_.back().extents;
-    return virtual_tensor(id, image, strides(image, request_.order));
+    return virtual_tensor(id, image, strides(image, request_.layout));
   }
 
   plan_request request_;

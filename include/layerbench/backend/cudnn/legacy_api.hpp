@@ -62,7 +62,7 @@ class direct_plan : public gpu::call_plan {
  protected:
   direct_plan(const backend& device, std::vector<op::operand> logical, const plan_request& request,
               std::string function)
-      : call_plan(std::move(function), device, std::move(logical), request.order),
+      : call_plan(std::move(function), device, std::move(logical), request.layout),
         library_(device.library()) {}
 
   [[nodiscard]] cudnnHandle_t library() const { return library_; }

@@ -292,12 +292,12 @@ class graph_plan : public gpu::tensor_plan, public graph_execution<Graph> {
   void apply_post(const binding& bound) const { post_.run(result_of(bound), bound.operands); }
   /// Whether post-ops run behind the graph.
   [[nodiscard]] bool has_post_kernel() const { return static_cast<bool>(post_); }
-  /// `order`: layout of all operands, or one order per operand. The others: those of the execution.
-  template <class Order>
-  graph_plan(const backend& device, std::vector<op::operand> logical, const Order& order,
+  /// `stored`: as of tensor_plan. The others: those of the execution.
+  template <class Stored>
+  graph_plan(const backend& device, std::vector<op::operand> logical, const Stored& stored,
              const plan_request& request, Graph graph, std::vector<std::size_t> tensors,
              std::optional<execution_plan> chosen, const op::post_ops& post = {})
-      : tensor_plan(device, std::move(logical), order),
+      : tensor_plan(device, std::move(logical), stored),
         graph_execution<Graph>(device, of_library(request), std::move(graph), std::move(tensors),
                                std::move(chosen)),
         post_(device, post, this->logical(operands().size() - 1)) {}

@@ -4,14 +4,15 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <exception>
+#include <optional>
 #include <string_view>
 
 #include <fmt/format.h>
 #include <mpi.h>
 
-#include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/op/collective.hpp>
@@ -33,7 +34,7 @@ class rank_group {
   rank_group& operator=(const rank_group&) = delete;
   /// The leader ends the workers.
   ~rank_group() {
-    if (is_leader()) send({});
+    if (is_leader()) broadcast_size(0);
     MPI_Finalize();
   }
 
@@ -66,12 +67,20 @@ class rank_group {
     }
   }
 
-  /// The leader sends a command to all workers.
-  void send(command next) const { broadcast(next); }
-  /// A worker waits for the leader's next command.
-  [[nodiscard]] command receive() const {
-    command next;
-    broadcast(next);
+  /// The leader sends a command to all workers, as bytes.
+  template <class Command>
+  void send(Command next) const {
+    broadcast_size(sizeof next);
+    MPI_Bcast(&next, sizeof next, MPI_BYTE, 0, MPI_COMM_WORLD);
+  }
+  /// A worker waits for the leader's next command. Nothing when the program is over.
+  template <class Command>
+  [[nodiscard]] std::optional<Command> receive() const {
+    const std::size_t size = broadcast_size(0);
+    if (size == 0) return std::nullopt;
+    Command next;
+    if (size != sizeof next) throw error("the leader sent a command of another program");
+    MPI_Bcast(&next, sizeof next, MPI_BYTE, 0, MPI_COMM_WORLD);
     return next;
   }
   static void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
@@ -95,8 +104,11 @@ class rank_group {
     MPI_Allreduce(&first, &hosts_, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
   }
 
-  static void broadcast(command& next) {
-    MPI_Bcast(&next, sizeof next, MPI_BYTE, 0, MPI_COMM_WORLD);
+  /// The leader's bytes of the next command, on all ranks; 0: there is none.
+  static std::size_t broadcast_size(std::size_t size) {
+    std::uint64_t bytes = size;
+    MPI_Bcast(&bytes, 1, MPI_UINT64_T, 0, MPI_COMM_WORLD);
+    return bytes;
   }
 
   int rank_ = 0;

@@ -15,7 +15,9 @@
 
 #include <layerbench/backend/collective.hpp>
 #include <layerbench/backend/host_buffer.hpp>
+#include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/backend/mpi/rank_group.hpp>
+#include <layerbench/backend/mpi/serve.hpp>
 
 namespace layerbench::mpi {
 
@@ -151,7 +153,10 @@ class worker {
 
   /// Executes the leader's commands up to the end. An error ends all ranks.
   void serve() {
-    ranks_.do_or_abort([&] { mpi::serve(ranks_, [&](const command& next) { execute(next); }); });
+    ranks_.do_or_abort([&] {
+      mpi::serve([&] { return ranks_.receive<command>(); },
+                 [&](const command& next) { execute(next); });
+    });
   }
 
  private:
@@ -162,7 +167,7 @@ class worker {
     const auto reserve = [&] {
       arrays.reserve(std::max(operands.front().bytes, operands.back().bytes));
     };
-    const auto index = static_cast<std::size_t>(next.index);
+    const auto index = static_cast<std::size_t>(next.operand);
     switch (next.what) {
       case command::kind::upload:
         reserve();

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include <layerbench/backend/collective.hpp>
+#include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/plan.hpp>
 
@@ -46,22 +47,22 @@ class worker_rows {
   }
   /// Lets the workers warm up, wait at a barrier and make `calls` calls.
   void announce(std::int64_t warm_up, std::int64_t calls, bool recorded = false) const {
-    ranks_.send({.what = command::kind::communicate,
-                 .count = calls,
-                 .library = library_,
-                 .collective = collective_,
-                 .type = type_,
-                 .warm_up = warm_up,
-                 .recorded = recorded ? 1 : 0});
+    ranks_.send(command{.what = command::kind::communicate,
+                        .count = calls,
+                        .library = library_,
+                        .collective = collective_,
+                        .type = type_,
+                        .warm_up = warm_up,
+                        .recorded = recorded ? 1 : 0});
   }
 
  private:
   void send(command::kind what, std::size_t operand) const {
-    ranks_.send({.what = what,
-                 .index = static_cast<std::int64_t>(operand),
-                 .library = library_,
-                 .collective = collective_,
-                 .type = type_});
+    ranks_.send(command{.what = what,
+                        .operand = static_cast<std::int64_t>(operand),
+                        .library = library_,
+                        .collective = collective_,
+                        .type = type_});
   }
 
   /// Calls `work(rank, chunk, bytes)` for consecutive chunks of the rows of `values` that belong to

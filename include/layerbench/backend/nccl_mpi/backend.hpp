@@ -36,7 +36,7 @@ class backend : public nccl::backend {
   static std::optional<std::string> probe() noexcept {
     if (is_alone()) return nccl::backend::probe();
     static const std::optional<std::string> conflict = [] {
-      all().send({.what = mpi::command::kind::find_gpu, .library = mpi::library::nccl});
+      all().send(mpi::command{.what = mpi::command::kind::find_gpu, .library = mpi::library::nccl});
       return conflict_of(gather_gpus());
     }();
     return conflict;
@@ -74,7 +74,8 @@ class backend : public nccl::backend {
   static mpi::rank_group& all() { return mpi::rank_group::all(); }
   static bool is_alone() { return all().size() == 1; }
   static void send(mpi::command::kind what) {
-    all().send({.what = what, .count = registers_buffers() ? 1 : 0, .library = mpi::library::nccl});
+    all().send(mpi::command{
+        .what = what, .count = registers_buffers() ? 1 : 0, .library = mpi::library::nccl});
   }
 
   /// Workers that wait in NCCL receive no command, so an error ends all ranks.

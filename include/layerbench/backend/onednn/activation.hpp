@@ -19,7 +19,7 @@ class plan<onednn::backend, op::activation> : public onednn::primitive_plan {
     }
     onednn::checked("activation", [&] {
       const memory::desc tensor =
-          onednn::activations(device, extents(0), request.type, request.order);
+          onednn::activations(device, extents(0), request.type, request.layout);
       const bool backward = request.pass == op::pass::bwd;
       const onednn::eltwise f = onednn::eltwise_of(o.kind);
       const eltwise_forward::primitive_desc forward(

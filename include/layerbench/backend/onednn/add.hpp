@@ -25,7 +25,7 @@ class plan<onednn::backend, op::add> : public onednn::primitive_plan {
     if (request.pass == op::pass::bwd) {
       require_number(request.type);
       const auto stored = [&](std::size_t i) {
-        return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.order);
+        return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.layout);
       };
       set_loop({stored(0), stored(1)}, host::column_sums_name);
       return;
@@ -37,9 +37,9 @@ class plan<onednn::backend, op::add> : public onednn::primitive_plan {
     using namespace dnnl;
     onednn::checked("addition", [&] {
       const memory::desc tensor =
-          onednn::activations(device, extents(0), request.type, request.order);
+          onednn::activations(device, extents(0), request.type, request.layout);
       const memory::desc addend =
-          onednn::activations(device, extents(1), request.type, request.order);
+          onednn::activations(device, extents(1), request.type, request.layout);
       const binary::primitive_desc result(device.engine(), dnnl::algorithm::binary_add, tensor,
                                           addend, tensor, attributes(o.post, tensor));
       set_primitive(result, {DNNL_ARG_SRC_0, DNNL_ARG_SRC_1, DNNL_ARG_DST},

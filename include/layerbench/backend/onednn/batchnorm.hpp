@@ -18,7 +18,7 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
   plan(const onednn::backend& device, const op::batchnorm& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)), o_(o), pass_(request.pass) {
     onednn::checked("batch normalisation", [&] {
-      image_ = onednn::activations(device, extents(0), request.type, request.order);
+      image_ = onednn::activations(device, extents(0), request.type, request.layout);
       switch (request.pass) {
         case op::pass::fwd_training: return build_fwd_training(device);
         case op::pass::bwd: return build_bwd(device);

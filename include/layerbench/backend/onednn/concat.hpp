@@ -43,10 +43,10 @@ class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
     std::vector<dnnl::memory::desc> stored;
     for (std::size_t i = 0; i < o.sizes.size(); ++i) {
       arguments.push_back(DNNL_ARG_MULTIPLE_SRC + static_cast<int>(i));
-      stored.push_back(onednn::activations(device, extents(i), request.type, request.order));
+      stored.push_back(onednn::activations(device, extents(i), request.type, request.layout));
     }
     const dnnl::concat::primitive_desc result(
-        device.engine(), onednn::activations_or_any(device, o.dims, request.type, request.order),
+        device.engine(), onednn::activations_or_any(device, o.dims, request.type, request.layout),
         static_cast<int>(o.axis), stored, attributes());
     arguments.push_back(DNNL_ARG_DST);
     stored.push_back(result.dst_desc());
@@ -57,7 +57,7 @@ class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
   /// row. Under layout:any, blocks that a source would have to share with the next are avoided.
   void build_bwd(const onednn::backend& device, const op::concat& o, const plan_request& request) {
     const auto axis = static_cast<std::size_t>(o.axis);
-    dnnl::memory::desc whole = onednn::activations(device, o.dims, request.type, request.order);
+    dnnl::memory::desc whole = onednn::activations(device, o.dims, request.type, request.layout);
     std::int64_t block = 1;
     for (int i = 0; i < whole.get_inner_nblks(); ++i) {
       const auto at = static_cast<std::size_t>(i);
@@ -67,7 +67,7 @@ class plan<onednn::backend, op::concat> : public onednn::primitive_plan {
     const bool divides =
         block > 0 && std::ranges::all_of(o.sizes, [&](auto size) { return size % block == 0; });
     if (!divides) {
-      whole = onednn::plain_or_nhwc_activations(device, o.dims, request.type, request.order);
+      whole = onednn::plain_or_nhwc_activations(device, o.dims, request.type, request.layout);
       block = 1;
     }
     const std::string order = onednn::order_of(whole);

@@ -27,9 +27,9 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
       : primitive_sequence(device, o.operands(request.pass, request.type)),
         o_(o),
         image_{
-            onednn::activations_or_any(device, {o.n, o.c, o.h, o.w}, request.type, request.order)},
+            onednn::activations_or_any(device, {o.n, o.c, o.h, o.w}, request.type, request.layout)},
         result_{onednn::activations_or_any(device, {o.n, o.k, o.p(), o.q()},
-                                           dtype_of(o.dst_type, request.type), request.order)},
+                                           dtype_of(o.dst_type, request.type), request.layout)},
         filters_{onednn::any(o.groups == 1
                                  ? dims{o.k, o.c, o.r, o.s}
                                  : dims{o.groups, o.k / o.groups, o.c / o.groups, o.r, o.s},
@@ -70,12 +70,12 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
     const memory::desc weights = onednn::plain(filters_.get_dims(), number);
     memory::desc dst = result_;
     const memory::desc bias = o_.bias ? onednn::plain({o_.k}, number) : memory::desc();
-    if (request.order == layout::nchw) {
+    if (request.layout == layout::nchw) {
       image_ = onednn::any(image_.get_dims(), request.type);
       result_ = onednn::any(result_.get_dims(), request.type);
     }
     auto chosen = forward(device, dnnl::prop_kind::forward_training, bias, attributes());
-    if (request.order == layout::any) {  // as the library chose
+    if (request.layout == layout::any) {  // as the library chose
       src = chosen.src_desc();
       dst = chosen.dst_desc();
     }

@@ -20,9 +20,9 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
       : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
         image_{
-            onednn::activations_or_any(device, {o.n, o.c, o.h, o.w}, request.type, request.order)},
+            onednn::activations_or_any(device, {o.n, o.c, o.h, o.w}, request.type, request.layout)},
         result_{onednn::activations_or_any(device, {o.n, o.k, o.p(), o.q()}, request.type,
-                                           request.order)},
+                                           request.layout)},
         filters_{onednn::any(o.groups == 1
                                  ? dims{o.k, o.c, o.r, o.s}
                                  : dims{o.groups, o.k / o.groups, o.c / o.groups, o.r, o.s},

@@ -20,7 +20,8 @@ class plan<onednn::backend, op::lrn> : public onednn::primitive_plan {
  private:
   void build(const onednn::backend& device, const op::lrn& o, const plan_request& request) {
     using namespace dnnl;
-    const memory::desc image = onednn::activations(device, extents(0), request.type, request.order);
+    const memory::desc image =
+        onednn::activations(device, extents(0), request.type, request.layout);
     const auto alpha = static_cast<float>(o.alpha);
     const auto beta = static_cast<float>(o.beta);
     const auto k = static_cast<float>(o.k);

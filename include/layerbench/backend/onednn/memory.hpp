@@ -56,24 +56,26 @@ namespace layerbench::onednn {
 
 /// Activations in the requested order; tensors that are not images are row-major.
 [[nodiscard]] inline dnnl::memory::desc activations(const backend& device, const dims& extents,
-                                                    dtype type, layout order) {
-  if (extents.size() != 4 || order == layout::nchw) return plain(extents, data_type(type));
-  if (order == layout::any) return conv_output_desc(device, extents, type);
+                                                    dtype type, layout image_layout) {
+  if (extents.size() != 4 || image_layout == layout::nchw) return plain(extents, data_type(type));
+  if (image_layout == layout::any) return conv_output_desc(device, extents, type);
   return {extents, data_type(type), dnnl::memory::format_tag::nhwc};
 }
 
 /// As activations(), for primitives that choose an order under layout:any.
 [[nodiscard]] inline dnnl::memory::desc activations_or_any(const backend& device,
                                                            const dims& extents, dtype type,
-                                                           layout order) {
-  return order == layout::any ? any(extents, type) : activations(device, extents, type, order);
+                                                           layout image_layout) {
+  return image_layout == layout::any ? any(extents, type)
+                                     : activations(device, extents, type, image_layout);
 }
 
 /// As activations(), but never in blocks: for loops of layerbench.
 [[nodiscard]] inline dnnl::memory::desc plain_or_nhwc_activations(const backend& device,
                                                                   const dims& extents, dtype type,
-                                                                  layout order) {
-  return activations(device, extents, type, order == layout::any ? layout::nhwc : order);
+                                                                  layout image_layout) {
+  return activations(device, extents, type,
+                     image_layout == layout::any ? layout::nhwc : image_layout);
 }
 
 /// Canonical memory order of `desc`, in the notation of op::reorder: tensors with equal memory

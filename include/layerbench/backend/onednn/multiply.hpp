@@ -41,7 +41,7 @@ class plan<onednn::backend, op::multiply> : public onednn::primitive_plan {
   void build_fwd(const onednn::backend& device) {
     std::vector<dnnl::memory::desc> stored;
     for (std::size_t i = 0; i < 3; ++i) {
-      stored.push_back(onednn::activations(device, extents(i), request_.type, request_.order));
+      stored.push_back(onednn::activations(device, extents(i), request_.type, request_.layout));
     }
     dnnl::primitive_attr attr = attributes();
     std::vector<std::size_t> scaled;
@@ -59,7 +59,7 @@ class plan<onednn::backend, op::multiply> : public onednn::primitive_plan {
     std::vector<dnnl::memory::desc> stored;
     for (std::size_t i = 0; i < 5; ++i) {
       stored.push_back(
-          onednn::plain_or_nhwc_activations(device, extents(i), request_.type, request_.order));
+          onednn::plain_or_nhwc_activations(device, extents(i), request_.type, request_.layout));
     }
     set_loop(stored, host::multiply_gradient::algorithm);
     gradient_.emplace(o, stored[0].get_strides(), stored[1].get_strides());

@@ -40,9 +40,9 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
                                  : pooling_avg_exclude_padding;
     const bool training = request.pass != op::pass::fwd;
     const memory::desc image =
-        onednn::activations(device, {o.n, o.c, o.h, o.w}, request.type, request.order);
+        onednn::activations(device, {o.n, o.c, o.h, o.w}, request.type, request.layout);
     const memory::desc result =
-        onednn::activations(device, {o.n, o.c, o.p(), o.q()}, request.type, request.order);
+        onednn::activations(device, {o.n, o.c, o.p(), o.q()}, request.type, request.layout);
     const dims strides{o.stride.v, o.stride.h};
     const dims window{o.r, o.s};
     const dims padding_begin{o.pad.top, o.pad.left};

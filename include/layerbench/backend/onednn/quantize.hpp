@@ -19,7 +19,7 @@ class plan<onednn::backend, op::quantize> : public onednn::primitive_plan {
       const auto tensor = [&](std::size_t i) {
         // In blocks, as f32 convolutions want them, an image would be padded for no reader.
         return onednn::plain_or_nhwc_activations(device, o.dims, operands()[i].logical.type,
-                                                 request.order);
+                                                 request.layout);
       };
       dnnl::primitive_attr attr = attributes();
       describe_integers(attr, DNNL_ARG_FROM, 0);

@@ -33,7 +33,7 @@ class plan<onednn::backend, op::slice> : public onednn::primitive_plan {
  private:
   void build_bwd(const onednn::backend& device, const op::slice& o, const plan_request& request) {
     const auto stored = [&](std::size_t i) {
-      return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.order);
+      return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.layout);
     };
     set_loop({stored(0), stored(1)}, host::padding::algorithm);
     padding_.emplace(o.padding(), false, request.type, stored(0).get_strides(),
@@ -44,15 +44,15 @@ class plan<onednn::backend, op::slice> : public onednn::primitive_plan {
     dims offsets(o.dims.size(), 0);
     offsets[static_cast<std::size_t>(o.axis.value)] = o.begin.value;
     constexpr bool allow_empty = true;  // where the cut is inside of a block
-    dnnl::memory::desc whole = onednn::activations(device, o.dims, request.type, request.order);
+    dnnl::memory::desc whole = onednn::activations(device, o.dims, request.type, request.layout);
     dnnl::memory::desc part = whole.submemory_desc(o.cut(), offsets, allow_empty);
     if (part.is_zero()) {
-      whole = onednn::plain_or_nhwc_activations(device, o.dims, request.type, request.order);
+      whole = onednn::plain_or_nhwc_activations(device, o.dims, request.type, request.layout);
       part = whole.submemory_desc(o.cut(), offsets);
     }
     const dnnl::reorder::primitive_desc result(
         device.engine(), part, device.engine(),
-        onednn::activations(device, o.cut(), request.type, request.order), attributes());
+        onednn::activations(device, o.cut(), request.type, request.layout), attributes());
     set_primitive(result, {DNNL_ARG_FROM, DNNL_ARG_TO}, {whole, result.dst_desc()});
     set_passed_desc(0, part);
   }

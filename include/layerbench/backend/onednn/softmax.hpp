@@ -16,7 +16,7 @@ class plan<onednn::backend, op::softmax> : public onednn::primitive_plan {
     if (is_integer(request.type)) throw unsupported("layerbench has no softmax of integers");
     onednn::checked("softmax", [&] {
       const memory::desc tensor =
-          onednn::activations(device, extents(0), request.type, request.order);
+          onednn::activations(device, extents(0), request.type, request.layout);
       const bool backward = request.pass == op::pass::bwd;
       const softmax_forward::primitive_desc forward(
           device.engine(), backward ? prop_kind::forward_training : prop_kind::forward_inference,

@@ -14,7 +14,7 @@ class plan<onednn::backend, op::transpose> : public onednn::primitive_plan {
   plan(const onednn::backend& device, const op::transpose& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)) {
     const auto stored = [&](std::size_t i) {
-      return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.order);
+      return onednn::plain_or_nhwc_activations(device, extents(i), request.type, request.layout);
     };
     onednn::checked("transpose", [&] {
       const dnnl::memory::desc src = stored(0);

@@ -253,7 +253,9 @@ class mpi_communicator : public communicator {
   }
   [[nodiscard]] bool is_leader() const override { return mpi::rank_group::all().is_leader(); }
   void send(const command& next) override { mpi::rank_group::all().send(next); }
-  [[nodiscard]] command receive() override { return mpi::rank_group::all().receive(); }
+  [[nodiscard]] std::optional<command> receive() override {
+    return mpi::rank_group::all().receive<command>();
+  }
   void barrier() override { mpi::rank_group::barrier(); }
   void take_gpus() override {
     throw usage_error("--ranks: this build has no NCCL, which connects GPUs; install it");

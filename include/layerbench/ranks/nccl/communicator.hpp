@@ -91,9 +91,9 @@ class nccl_communicator final : public mpi_communicator {
     send({.what = command::kind::disconnect});
   }
 
-  [[nodiscard]] command receive() override {
-    command next = mpi_communicator::receive();
-    while (next.what == command::kind::disconnect) {
+  [[nodiscard]] std::optional<command> receive() override {
+    std::optional<command> next = mpi_communicator::receive();
+    while (next && next->what == command::kind::disconnect) {
       gpu_bucket_allreduces_.reset();
       allreducer_.reset();
       next = mpi_communicator::receive();

@@ -17,7 +17,7 @@ class own_plan<op::activation> : public call_plan {
   own_plan(const runtime& device, const op::activation& o, const plan_request& request)
       : call_plan(request.pass == op::pass::bwd ? "layerbench:activation_gradient"
                                                 : "layerbench:activation",
-                  device, o.operands(request.pass, request.type), request.order),
+                  device, o.operands(request.pass, request.type), request.layout),
         backward_(request.pass == op::pass::bwd),
         kind_(static_cast<int>(o.kind)),
         size_(elements(o.dims)),

@@ -29,7 +29,7 @@ class own_plan<op::add> : public call_plan {
                   : o.post.empty() ? "layerbench:add"
                   : o.broadcast    ? "layerbench:add+layerbench:post_ops"
                                    : "layerbench:post_ops",
-                  device, o.operands(request.pass, request.type), request.order),
+                  device, o.operands(request.pass, request.type), request.layout),
         size_(elements(o.dims)),
         image_(elements(o.addends())),
         joins_sum_(!o.post.empty() && !o.broadcast),

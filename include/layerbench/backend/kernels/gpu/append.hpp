@@ -17,7 +17,7 @@ class own_plan<op::append> : public call_plan {
  public:
   own_plan(const runtime& device, const op::append& o, const plan_request& request)
       : call_plan("layerbench:append", device, o.operands(request.pass, request.type),
-                  request.order),
+                  request.layout),
         run_(o.tokens * o.columns),
         size_(o.n * run_),
         kernel_(device.find(request.type, "append")) {}

@@ -19,7 +19,7 @@ class own_plan<op::concat> : public call_plan {
  public:
   own_plan(const runtime& device, const op::concat& o, const plan_request& request)
       : call_plan(request.pass == op::pass::bwd ? "layerbench:split" : "layerbench:concat", device,
-                  o.operands(request.pass, request.type), request.order),
+                  o.operands(request.pass, request.type), request.layout),
         backward_(request.pass == op::pass::bwd),
         size_(elements(o.dims)),
         kernel_(device.find(request.type, backward_ ? "split" : "concat")) {

@@ -18,7 +18,7 @@ class own_plan<op::dropout> : public call_plan {
   own_plan(const runtime& device, const op::dropout& o, const plan_request& request)
       : call_plan(request.pass == op::pass::bwd ? "layerbench:dropout_gradient"
                                                 : "layerbench:dropout+layerbench:dropout_seed",
-                  device, o.operands(request.pass, request.type), request.order),
+                  device, o.operands(request.pass, request.type), request.layout),
         o_(o),
         size_(elements(o.dims)),
         kernel_(device.find(request.type,
@@ -26,7 +26,7 @@ class own_plan<op::dropout> : public call_plan {
     if (request.pass != op::pass::bwd) {
       seed_kernel_ = device.find(request.type, "dropout_seed");
     }
-    if (o.dims.size() != 4 || request.order == layout::nchw) return;
+    if (o.dims.size() != 4 || request.layout == layout::nchw) return;
     nhwc_channels_ = o.dims[1];
     nhwc_pixels_ = o.dims[2] * o.dims[3];
   }

@@ -21,7 +21,7 @@ class own_plan<op::embedding> : public call_plan {
  public:
   own_plan(const runtime& device, const op::embedding& o, const plan_request& request)
       : call_plan("layerbench:embedding", device, o.operands(request.pass, request.type),
-                  request.order),
+                  request.layout),
         o_(o) {
     if (request.pass != op::pass::bwd_weights) {
       kernel_ = device.find(request.type, "embedding");

@@ -15,7 +15,7 @@ class max_pool {
   max_pool(const runtime& device, const op::pool& o, const plan_request& request)
       : backward_(request.pass == op::pass::bwd),
         type_(request.type),
-        sizes_(sizes_of(o, request.order)),
+        sizes_(sizes_of(o, request.layout)),
         kernel_(device.find(request.type, backward_ ? "pool_max_gradient" : "pool_max")) {}
 
   [[nodiscard]] static const char* algorithm(op::pass pass) {
@@ -39,7 +39,7 @@ class max_pool {
   struct sizes {
     int n, c, h, w, p, q, r, s, stride_v, stride_h, top, left, channels_last;
   };
-  static sizes sizes_of(const op::pool& o, layout order) {
+  static sizes sizes_of(const op::pool& o, layout image_layout) {
     for (const std::int64_t item : {o.c * o.h * o.w, o.n * o.c, o.n * o.h}) {
       if (item > max_size) throw unsupported("images of more than 2^31 elements, lines or planes");
     }
@@ -56,7 +56,7 @@ class max_pool {
             size(o.stride.h),
             size(o.pad.top),
             size(o.pad.left),
-            order == layout::nchw ? 0 : 1};
+            image_layout == layout::nchw ? 0 : 1};
   }
 
   bool backward_;

@@ -24,7 +24,7 @@ class own_plan<op::multiply> : public call_plan {
       : call_plan(request.pass != op::pass::bwd ? "layerbench:multiply"
                   : o.factors() == o.dims       ? "layerbench:multiply+layerbench:multiply"
                                           : "layerbench:multiply+layerbench:multiply_gradient",
-                  device, o.operands(request.pass, request.type), request.order),
+                  device, o.operands(request.pass, request.type), request.layout),
         size_(elements(o.dims)),
         sums_(elements(o.factors())),
         backward_(request.pass == op::pass::bwd),

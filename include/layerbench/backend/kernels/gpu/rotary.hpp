@@ -15,7 +15,7 @@ class own_plan<op::rotary> : public call_plan {
  public:
   own_plan(const runtime& device, const op::rotary& o, const plan_request& request)
       : call_plan("layerbench:rotary", device, o.operands(request.pass, request.type),
-                  request.order),
+                  request.layout),
         o_(o),
         back_(request.pass == op::pass::bwd ? 1 : 0),
         kernel_(device.find(request.type, "rotary")) {}

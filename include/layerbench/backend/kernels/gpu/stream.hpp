@@ -19,7 +19,7 @@ class own_plan<op::stream> : public call_plan {
  public:
   own_plan(const runtime& device, const op::stream& o, const plan_request& request)
       : call_plan(std::string("layerbench:") + kernel_of(o.kind), device,
-                  o.operands(request.pass, request.type), request.order),
+                  o.operands(request.pass, request.type), request.layout),
         kind_(o.kind),
         size_(std::max(elements(logical(0).extents), elements(logical(1).extents))),
         grid_(grid_of(device, o.kind, size_)),

@@ -111,11 +111,11 @@ class tensor_plan : public strided_operands {
   }
 
  protected:
-  /// `order`: the layout of all operands, or the order of each, in op::reorder's notation. Throws
+  /// `stored`: the layout of all operands, or the order of each, in op::reorder's notation. Throws
   /// unsupported for blocked orders.
-  template <class Order>
-  tensor_plan(const runtime& device, std::vector<op::operand> logical, const Order& order)
-      : strided_operands(std::move(logical), order), device_(&device) {}
+  template <class Stored>
+  tensor_plan(const runtime& device, std::vector<op::operand> logical, const Stored& stored)
+      : strided_operands(std::move(logical), stored), device_(&device) {}
 
   /// The error bound of an exact result that a library may also round before it adds `bias`. cuBLAS
   /// does so where it splits the sums of a product, and some kernels of cuDNN.

@@ -68,7 +68,7 @@ template <>
 class own_plan<op::transpose> : public copy_plan {
  public:
   own_plan(const runtime& device, const op::transpose& o, const plan_request& request)
-      : copy_plan(device, o.operands(request.pass, request.type), request.order, request.type) {
+      : copy_plan(device, o.operands(request.pass, request.type), request.layout, request.type) {
     const op::transpose moved = request.pass == op::pass::bwd ? o.inverse() : o;
     set_loops(moved.loops(strides_of(0), strides_of(1)));
   }

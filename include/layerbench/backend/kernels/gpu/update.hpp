@@ -24,7 +24,7 @@ class own_plan<op::update> : public call_plan {
  public:
   own_plan(const runtime& device, const op::update& o, const plan_request& request)
       : call_plan(algorithm_of(device, o.rule), device, o.operands(request.pass, request.type),
-                  request.order),
+                  request.layout),
         o_(o) {
     const dtype type = o.wide ? dtype::f32 : request.type;
     static_cast<void>(number_source(type));  // throws unsupported without kernels in the type

@@ -17,11 +17,11 @@ class own_plan<op::dropout> : public call_plan {
   own_plan(const op::dropout& o, const plan_request& request)
       : call_plan(
             request.pass == op::pass::bwd ? "layerbench:dropout_gradient" : "layerbench:dropout",
-            o.operands(request.pass, request.type), request.order),
+            o.operands(request.pass, request.type), request.layout),
         o_(o),
         request_(request) {
     require_number(request.type);
-    if (o.dims.size() != 4 || request.order == layout::nchw) return;
+    if (o.dims.size() != 4 || request.layout == layout::nchw) return;
     channels_ = o.dims[1];
     pixels_ = o.dims[2] * o.dims[3];
   }

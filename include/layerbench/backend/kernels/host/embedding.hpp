@@ -19,7 +19,7 @@ class own_plan<op::embedding> : public call_plan {
   own_plan(const op::embedding& o, const plan_request& request)
       : call_plan(request.pass == op::pass::fwd ? "layerbench:embedding"
                                                 : "layerbench:embedding_gradient",
-                  o.operands(request.pass, request.type), request.order),
+                  o.operands(request.pass, request.type), request.layout),
         o_(o),
         request_(request) {
     require_number(request.type);

@@ -18,7 +18,7 @@ template <>
 class own_plan<op::update> : public call_plan {
  public:
   own_plan(const op::update& o, const plan_request& request)
-      : call_plan(algorithm_of(o.rule), o.operands(request.pass, request.type), request.order),
+      : call_plan(algorithm_of(o.rule), o.operands(request.pass, request.type), request.layout),
         o_(o),
         type_(o.wide ? dtype::f32 : request.type) {
     require_number(type_);

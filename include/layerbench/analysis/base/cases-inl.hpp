@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/configurations.hpp>
+#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/fusion.hpp>
@@ -63,10 +63,9 @@ LAYERBENCH_INLINE std::vector<std::string> incompatible_files(
 
 namespace detail {
 
-LAYERBENCH_INLINE std::int64_t threads(const result::configuration_name& configuration,
-                                       const group& files) {
+LAYERBENCH_INLINE std::int64_t threads(const result::case_name& model_case, const group& files) {
   const std::string in_context = files.front()->context_value("threads").value_or("");
-  return result::detail::count_of(configuration.parameter("threads", in_context)).value_or(0);
+  return result::detail::count_of(model_case.parameter("threads", in_context)).value_or(0);
 }
 
 /// How complete a manifest's step is: the number of its entries, then of those with a cache state,
@@ -85,47 +84,47 @@ completeness(const std::vector<result::planned>& step) {
 
 }  // namespace detail
 
-LAYERBENCH_INLINE model::parameter_values replaced_parameters(
-    const model::graph& shipped, const result::configuration_name& configuration) {
+LAYERBENCH_INLINE model::parameter_values replaced_parameters(const model::graph& shipped,
+                                                              const result::case_name& model_case) {
   model::parameter_values replaced;
-  if (configuration.batch != model::batch(shipped)) replaced["batch"] = configuration.batch;
+  if (model_case.batch != model::batch(shipped)) replaced["batch"] = model_case.batch;
   for (const std::string_view name : model::text_parameters) {
-    if (const auto value = configuration.count(name)) replaced[std::string(name)] = *value;
+    if (const auto value = model_case.count(name)) replaced[std::string(name)] = *value;
   }
   return replaced;
 }
 
-LAYERBENCH_INLINE std::vector<planned_configuration> planned_configurations(const group& files) {
+LAYERBENCH_INLINE std::vector<planned_case> planned_cases(const group& files) {
   result::manifest cases;
   for (const result::results* file : files) {
-    for (const auto& [configuration, step] : file->manifest) {
-      std::vector<result::planned>& known = cases[configuration];
+    for (const auto& [model_case, step] : file->manifest) {
+      std::vector<result::planned>& known = cases[model_case];
       if (detail::completeness(step) > detail::completeness(known)) known = step;
     }
   }
-  std::vector<planned_configuration> planned;
-  for (auto& [configuration, step] : cases) planned.push_back({configuration, std::move(step)});
+  std::vector<planned_case> planned;
+  for (auto& [model_case, step] : cases) planned.push_back({model_case, std::move(step)});
   return planned;
 }
 
 namespace detail {
 
-/// The configurations under which rows of `files` were measured, with the model replaced.
-[[nodiscard]] inline std::vector<result::configuration_name> measured_configurations(
-    const group& files, const std::string& model) {
-  std::vector<result::configuration_name> configurations;
-  std::set<result::configuration_name> seen;
+/// The measured cases of `files`, with the model replaced.
+[[nodiscard]] inline std::vector<result::case_name> measured_cases(const group& files,
+                                                                   const std::string& model) {
+  std::vector<result::case_name> cases;
+  std::set<result::case_name> seen;
   for (const result::results* file : files) {
     for (const result::measurement& row : file->rows) {
-      result::configuration_name configuration = row.name.configuration;
-      if (configuration.model == layerbench::model::peak_model || configuration.contended()) {
+      result::case_name model_case = row.name.model_case;
+      if (model_case.model == layerbench::model::peak_model || model_case.contended()) {
         continue;
       }
-      configuration.model = model;
-      if (seen.insert(configuration).second) configurations.push_back(configuration);
+      model_case.model = model;
+      if (seen.insert(model_case).second) cases.push_back(model_case);
     }
   }
-  return configurations;
+  return cases;
 }
 
 /// The ops that ran in place; nothing if the context does not say.
@@ -156,25 +155,24 @@ LAYERBENCH_INLINE model::training training_of(const group& files) {
 
 LAYERBENCH_INLINE std::optional<std::vector<result::planned>> step_of(
     const model::graph& shipped, const std::filesystem::path& path,
-    const result::configuration_name& configuration, const group& files) {
-  const model::parameter_values replaced = replaced_parameters(shipped, configuration);
+    const result::case_name& model_case, const group& files) {
+  const model::parameter_values replaced = replaced_parameters(shipped, model_case);
   for (const auto& [name, value] : replaced) {
     if (!shipped.parameters.contains(name)) return std::nullopt;
   }
   std::optional<model::graph> graph = replaced.empty() ? shipped : model::load(path, replaced);
-  const std::string plan = configuration.parameter("fusion", "");
-  const auto type = dtype_from(configuration.dtype);
+  const std::string plan = model_case.parameter("fusion", "");
+  const auto type = dtype_from(model_case.dtype);
   const dtype of = type.value_or(dtype::f32);
   if (!plan.empty()) graph = fused_by(plan, *graph, of);
   if (!graph) return std::nullopt;
   const auto in_place = in_place_ops(files);
-  const bool trains = configuration.phase() == "training";
+  const bool trains = model_case.phase() == "training";
   // Only the library knows the bytes of its tensors, and so which of them share memory.
-  const bool reordered = trains || configuration.parameter("layout", "nhwc") == "any" ||
-                         configuration.parameters.contains("memory");
+  const bool reordered = trains || model_case.parameter("layout", "nhwc") == "any" ||
+                         model_case.parameters.contains("memory");
   const model::op_names ops = in_place.value_or(model::op_names{});
-  const model::step calls =
-      model::step_of(*graph, configuration.phase(), of, ops, training_of(files));
+  const model::step calls = model::step_of(*graph, model_case.phase(), of, ops, training_of(files));
   std::optional<model::step_memory> memory;
   if (in_place && type && !reordered) memory.emplace(calls, model::least_operand_bytes(*type));
   std::vector<result::planned> step;
@@ -201,26 +199,25 @@ LAYERBENCH_INLINE bool same_work(const std::vector<result::planned>& known,
 
 }  // namespace detail
 
-LAYERBENCH_INLINE std::vector<planned_configuration> cases_of_file(
-    const group& files, const std::filesystem::path& path) {
+LAYERBENCH_INLINE std::vector<planned_case> cases_of_file(const group& files,
+                                                          const std::filesystem::path& path) {
   const model::graph shipped = model::load(path);
-  std::vector<planned_configuration> known = planned_configurations(files);
-  std::erase_if(known, [&](const planned_configuration& planned) {
-    return planned.configuration.model != shipped.name;
-  });
+  std::vector<planned_case> known = planned_cases(files);
+  std::erase_if(
+      known, [&](const planned_case& planned) { return planned.model_case.model != shipped.name; });
   if (known.empty()) {
-    for (const auto& configuration : detail::measured_configurations(files, shipped.name)) {
-      known.push_back({configuration, {}});
+    for (const auto& model_case : detail::measured_cases(files, shipped.name)) {
+      known.push_back({model_case, {}});
     }
   }
-  std::vector<planned_configuration> cases;
-  for (planned_configuration& planned : known) {
-    auto derived = detail::step_of(shipped, path, planned.configuration, files);
+  std::vector<planned_case> cases;
+  for (planned_case& planned : known) {
+    auto derived = detail::step_of(shipped, path, planned.model_case, files);
     // The step of a plan that is not shipped is known from the manifest alone.
-    const bool known_step = !planned.step.empty() && planned.configuration.fused();
+    const bool known_step = !planned.step.empty() && planned.model_case.fused();
     if (!derived && !known_step) continue;
     if (derived && !detail::same_work(planned.step, *derived)) {
-      planned = {planned.configuration, std::move(*derived), true};
+      planned = {planned.model_case, std::move(*derived), true};
     }
     if (shipped.left_out) {  // a result file may be older than the mark
       for (result::planned& one : planned.step) one.left_out = shipped.left_out;

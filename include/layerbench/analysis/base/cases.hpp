@@ -30,30 +30,29 @@ using group = std::vector<const result::results*>;
 namespace detail {
 
 /// The threads of a case: its parameter, else the field of the files' context; 0 if unknown.
-[[nodiscard]] std::int64_t threads(const result::configuration_name& configuration,
-                                   const group& files);
+[[nodiscard]] std::int64_t threads(const result::case_name& model_case, const group& files);
 
 }  // namespace detail
 
 /// The primitives of one step of a case.
-struct planned_configuration {
-  result::configuration_name configuration;
+struct planned_case {
+  result::case_name model_case;
   std::vector<result::planned> step;
   bool derived = false;  ///< from a shape file, without the primitives that a backend would insert
 };
 
 /// The share of the model's FLOPs that its import left out; nothing if it is whole.
-[[nodiscard]] inline std::optional<double> left_out(const planned_configuration& planned) {
+[[nodiscard]] inline std::optional<double> left_out(const planned_case& planned) {
   return planned.step.empty() ? std::nullopt : planned.step.front().left_out;
 }
 
 /// The parameters of a model's shape file, loaded as `shipped`, that a case has other values for.
-[[nodiscard]] model::parameter_values replaced_parameters(
-    const model::graph& shipped, const result::configuration_name& configuration);
+[[nodiscard]] model::parameter_values replaced_parameters(const model::graph& shipped,
+                                                          const result::case_name& model_case);
 
 /// The cases of the files' manifests, in their order. If several files have a case, the most
 /// complete step is used: a longer one includes the reorders that a backend inserted.
-[[nodiscard]] std::vector<planned_configuration> planned_configurations(const group& files);
+[[nodiscard]] std::vector<planned_case> planned_cases(const group& files);
 
 namespace detail {
 
@@ -66,7 +65,7 @@ namespace detail {
 /// with layout any.
 [[nodiscard]] std::optional<std::vector<result::planned>> step_of(
     const model::graph& shipped, const std::filesystem::path& path,
-    const result::configuration_name& configuration, const group& files);
+    const result::case_name& model_case, const group& files);
 
 /// Whether a manifest's step, without inserted primitives, has the same work as a shape file's.
 [[nodiscard]] bool same_work(const std::vector<result::planned>& known,
@@ -75,15 +74,15 @@ namespace detail {
 }  // namespace detail
 
 /// The cases of the model in shape file `path`: those of the manifests for a model of that name,
-/// else one for each configuration measured in `files`. A manifest's step is used if it has the
+/// else one for each case measured in `files`. A manifest's step is used if it has the
 /// same work as the shape file, because it includes the primitives that a backend inserted. A shape
 /// file without a parameter `batch` only gives cases of its own batch; the same holds for `tokens`
 /// and `context`.
-[[nodiscard]] std::vector<planned_configuration> cases_of_file(const group& files,
-                                                               const std::filesystem::path& path);
+[[nodiscard]] std::vector<planned_case> cases_of_file(const group& files,
+                                                      const std::filesystem::path& path);
 
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/analysis/base/configurations-inl.hpp>
+#include <layerbench/analysis/base/cases-inl.hpp>
 #endif

@@ -45,9 +45,9 @@ struct row_state {
   }
 };
 
-/// A configuration: all rows of a model, batch, backend, data type and so on, and its chain.
-struct configuration_state {
-  result::configuration_name name;
+/// A case: all rows of a model, batch, backend, data type and so on, and its chain.
+struct case_state {
+  result::case_name name;
   std::vector<row_state> rows = {};
   std::shared_ptr<end_to_end_run> end_to_end = {};  ///< null: no chain is wanted, or it failed
   std::int64_t chain_rounds = 0;
@@ -96,7 +96,7 @@ struct configuration_state {
   }
 };
 
-/// Configurations that are measured in the same rounds, because people compare them.
-using configuration_group = std::vector<configuration_state>;
+/// Cases that are measured in the same rounds, because people compare them.
+using case_group = std::vector<case_state>;
 
 }  // namespace layerbench::run
