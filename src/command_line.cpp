@@ -1,5 +1,3 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <layerbench/cli/command_line-inl.hpp>
-#include <layerbench/cli/option_values-inl.hpp>
-#include <layerbench/cli/resumed_command-inl.hpp>

@@ -4,15 +4,8 @@
 #include <layerbench/analysis/compare/dimension-inl.hpp>
 #include <layerbench/analysis/compare/json-inl.hpp>
 #include <layerbench/analysis/compare/nodes-inl.hpp>
-#include <layerbench/analysis/compare/nodes_json-inl.hpp>
-#include <layerbench/analysis/compare/nodes_text-inl.hpp>
-#include <layerbench/analysis/compare/pairs-inl.hpp>
 #include <layerbench/analysis/compare/text-inl.hpp>
 #include <layerbench/analysis/compare/time_series-inl.hpp>
 #include <layerbench/analysis/compare/usual_nodes-inl.hpp>
-#include <layerbench/analysis/deepbench/deepbench-inl.hpp>
-#include <layerbench/analysis/study/json-inl.hpp>
 #include <layerbench/analysis/study/own_figures-inl.hpp>
-#include <layerbench/analysis/study/runs-inl.hpp>
 #include <layerbench/analysis/study/study_file-inl.hpp>
-#include <layerbench/analysis/study/text-inl.hpp>

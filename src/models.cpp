@@ -5,12 +5,9 @@
 #include <layerbench/model/fusion-inl.hpp>
 #include <layerbench/model/graph-inl.hpp>
 #include <layerbench/model/memory_reuse-inl.hpp>
-#include <layerbench/model/parameters-inl.hpp>
 #include <layerbench/model/peak-inl.hpp>
 #include <layerbench/model/quantization-inl.hpp>
-#include <layerbench/model/reductions-inl.hpp>
 #include <layerbench/model/reuse-inl.hpp>
-#include <layerbench/model/schema-inl.hpp>
 #include <layerbench/model/shape_file-inl.hpp>
 #include <layerbench/model/step-inl.hpp>
 #include <layerbench/model/training-inl.hpp>

@@ -1,21 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/analysis/base/breakdown-inl.hpp>
 #include <layerbench/analysis/base/cases-inl.hpp>
 #include <layerbench/analysis/base/engine_overhead-inl.hpp>
 #include <layerbench/analysis/base/interval-inl.hpp>
-#include <layerbench/analysis/base/model_selection-inl.hpp>
 #include <layerbench/analysis/base/peaks-inl.hpp>
 #include <layerbench/analysis/base/predictor-inl.hpp>
 #include <layerbench/analysis/base/ratio-inl.hpp>
 #include <layerbench/analysis/base/repeated_rounds-inl.hpp>
-#include <layerbench/analysis/base/roofline-inl.hpp>
-#include <layerbench/analysis/base/text-inl.hpp>
 #include <layerbench/analysis/base/timings-inl.hpp>
-#include <layerbench/analysis/predict/fusion_gain-inl.hpp>
 #include <layerbench/analysis/predict/json-inl.hpp>
-#include <layerbench/analysis/predict/service_mix-inl.hpp>
 #include <layerbench/analysis/predict/text-inl.hpp>
-#include <layerbench/analysis/predict/training_cost-inl.hpp>
-#include <layerbench/analysis/roofline/bounds-inl.hpp>
 #include <layerbench/analysis/roofline/text-inl.hpp>

@@ -3,12 +3,9 @@
 #include <layerbench/op/builtin-inl.hpp>
 #include <layerbench/result/context_difference-inl.hpp>
 #include <layerbench/result/field_dimensions-inl.hpp>
-#include <layerbench/result/google_json_reader-inl.hpp>
-#include <layerbench/result/manifest-inl.hpp>
 #include <layerbench/result/manifest_json-inl.hpp>
 #include <layerbench/result/measurement-inl.hpp>
 #include <layerbench/result/name-inl.hpp>
-#include <layerbench/result/non_finite_json-inl.hpp>
 #include <layerbench/result/plan_candidates-inl.hpp>
 #include <layerbench/result/read_results-inl.hpp>
 #include <layerbench/result/short_names-inl.hpp>

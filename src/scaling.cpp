@@ -5,12 +5,8 @@
 #include <layerbench/analysis/scaling/contention-inl.hpp>
 #include <layerbench/analysis/scaling/data_parallel-inl.hpp>
 #include <layerbench/analysis/scaling/json-inl.hpp>
-#include <layerbench/analysis/scaling/link-inl.hpp>
-#include <layerbench/analysis/scaling/network-inl.hpp>
 #include <layerbench/analysis/scaling/network_file-inl.hpp>
 #include <layerbench/analysis/scaling/scaling-inl.hpp>
 #include <layerbench/analysis/scaling/text-inl.hpp>
-#include <layerbench/analysis/scaling/trace-inl.hpp>
-#include <layerbench/analysis/validate/json-inl.hpp>
 #include <layerbench/analysis/validate/text-inl.hpp>
 #include <layerbench/analysis/validate/validation-inl.hpp>

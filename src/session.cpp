@@ -8,8 +8,6 @@
 #include <layerbench/session/autotuner-inl.hpp>
 #include <layerbench/session/backends-inl.hpp>
 #include <layerbench/session/insert_reorders-inl.hpp>
-#include <layerbench/session/model_variants-inl.hpp>
-#include <layerbench/session/plan_search-inl.hpp>
 #include <layerbench/session/runner-inl.hpp>
 #include <layerbench/session/stopping_criterion-inl.hpp>
 #include <layerbench/session/suite-inl.hpp>

@@ -119,7 +119,7 @@ TYPED_TEST(every_op, is_found_again_by_its_key) {
 }
 
 TYPED_TEST(every_op, has_a_schema_that_lists_its_fields_in_order) {
-  const json::value schema = json::record_schema<TypeParam>();
+  const json::value schema = json::fields_schema(fields_of(TypeParam{}));
   EXPECT_EQ(schema["type"], "object");
   EXPECT_EQ(schema["additionalProperties"], false);
   std::vector<std::string> fields;
@@ -186,20 +186,22 @@ TEST(from_name, finds_every_value_by_its_name_and_no_other) {
   }
 }
 
-TEST(record_schema, says_what_each_kind_of_field_may_be) {
-  const json::value conv = json::record_schema<op::conv>()["properties"];
+TEST(fields_schema, says_what_each_kind_of_field_may_be) {
+  const json::value conv = json::fields_schema(fields_of(op::conv{}))["properties"];
   EXPECT_EQ(conv["n"]["$ref"], "#/$defs/size");
   EXPECT_EQ(conv["stride"]["$ref"], "#/$defs/pair");
   EXPECT_EQ(conv["stride"]["default"], 1);
   EXPECT_EQ(conv["pad"]["$ref"], "#/$defs/pads");
   EXPECT_EQ(conv["pad"]["default"], 0);
   EXPECT_EQ(conv["bias"]["type"], "boolean");
-  const json::value begin = json::record_schema<op::slice>()["properties"]["begin"];
+  const json::value begin = json::fields_schema(fields_of(op::slice{}))["properties"]["begin"];
   EXPECT_EQ(begin["$ref"], "#/$defs/padding");
   EXPECT_EQ(begin["default"], 0);
-  EXPECT_FALSE(json::record_schema<op::attention>()["properties"]["kv_heads"].contains("default"));
-  EXPECT_FALSE(json::record_schema<op::multiply>()["properties"]["dims1"].contains("default"));
-  const json::value kind = json::record_schema<op::pool>()["properties"]["kind"];
+  EXPECT_FALSE(json::fields_schema(fields_of(op::attention{}))["properties"]["kv_heads"].contains(
+      "default"));
+  EXPECT_FALSE(
+      json::fields_schema(fields_of(op::multiply{}))["properties"]["dims1"].contains("default"));
+  const json::value kind = json::fields_schema(fields_of(op::pool{}))["properties"]["kind"];
   EXPECT_THAT(kind["enum"].get<std::vector<std::string>>(),
               ::testing::ElementsAre("max", "average"));
 }

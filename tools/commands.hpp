@@ -35,20 +35,25 @@ struct common_options {
   }
 };
 
-/// Adds --top, which sets how many rows a table has, and --sort, whose values are the names of
-/// `Order`, the default first.
+/// Adds --sort, whose values are the names of `Order`, the default first. `what` are the rows.
 template <class Order>
-void add_table_options(CLI::App& command, std::size_t& top, Order& order) {
+void add_order(CLI::App& command, std::string_view what, Order& order) {
   const auto& names = enum_names<Order>;
-  command.add_option("--top", top, "Show at most N layers [the most important]\n--top=20")
-      ->type_name("N")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
   command
       .add_option_function<std::string>(
           "--sort", [&order](const std::string& name) { order = from_name<Order>(name).value(); },
-          fmt::format("Order of the layers [{}]\n--sort={}", names[0], names[1]))
+          fmt::format("Order of the {} [{}]\n--sort={}", what, names[0], names[1]))
       ->type_name("KEY")
       ->check(CLI::IsMember(std::vector<std::string>(names.begin(), names.end())));
+}
+
+/// Adds --sort and --top, which sets how many rows a table has.
+template <class Order>
+void add_table_options(CLI::App& command, std::size_t& top, Order& order) {
+  command.add_option("--top", top, "Show at most N layers [the most important]\n--top=20")
+      ->type_name("N")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
+  add_order(command, "layers", order);
 }
 
 /// Adds the common options to a subcommand with these formats; the first is the default. Every
@@ -66,9 +71,9 @@ void add_output(CLI::App& command, common_options& common, const std::string& he
 /// Adds the options that select the predicted cases and the timings used.
 void add_prediction_options(CLI::App& command, analysis::options& chosen);
 
-/// Adds an option for result files, with commas between them.
-CLI::Option* add_files(CLI::App& command, const std::string& name, std::vector<std::string>& files,
-                       const std::string& help);
+/// Adds an option whose values of that type have commas between them.
+CLI::Option* add_values(CLI::App& command, const std::string& name, const char* type,
+                        std::vector<std::string>& values, const std::string& help);
 
 /// Adds the option for result files of bench_peak.
 void add_peaks(CLI::App& command, std::vector<std::string>& files);

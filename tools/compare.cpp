@@ -9,7 +9,6 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
-#include <layerbench/result/read_results.hpp>
 
 #include "commands.hpp"
 #include "compare_options.hpp"

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "compare_options.hpp"
 
-#include <optional>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>
@@ -11,7 +9,6 @@
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/nodes_json.hpp>
 #include <layerbench/analysis/compare/nodes_text.hpp>
-#include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/base/error.hpp>
 
 #include "commands.hpp"

@@ -62,12 +62,8 @@ void add_deepbench(CLI::App& app) {
   const auto options = std::make_shared<deepbench_options>();
   command->add_option("results", options->files, "Result files of the benchmark programs")
       ->required();
-  command
-      ->add_option("--model", options->sweeps,
-                   "Sweeps, by name or path of a shape file [all that were measured]")
-      ->type_name("NAME|FILE")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_values(*command, "--model", "NAME|FILE", options->sweeps,
+             "Sweeps, by name or path of a shape file [all that were measured]");
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
     const std::vector<result::results> files = read_results(options->files);

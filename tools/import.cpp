@@ -114,10 +114,8 @@ void add_import(CLI::App& app) {
                    "Sizes of an input whose axes the file leaves open, such as x=1x3x48x192")
       ->type_name("NAME=SIZES")
       ->allow_extra_args(false);
-  command->add_option("--bind", options->bind, "Sizes of axes with names, such as tokens=128")
-      ->type_name("NAME=SIZE")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_values(*command, "--bind", "NAME=SIZE", options->bind,
+             "Sizes of axes with names, such as tokens=128");
   command->add_flag("--no-softmax", options->no_softmax,
                     "Add no softmax behind a classifier that ends without one");
   command->add_flag("--allow-partial", options->allow_partial,

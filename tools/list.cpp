@@ -19,7 +19,6 @@
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/schema.hpp>
 #include <layerbench/model/shape_file.hpp>
-#include <layerbench/model/step.hpp>
 #include <layerbench/model/totals.hpp>
 #include <layerbench/op/builtin.hpp>
 
@@ -216,16 +215,12 @@ void add_list(CLI::App& app) {
   CLI::App* command = app.add_subcommand("list", "Lists the models that can be measured");
   const std::shared_ptr<const common_options> common = add_common(*command);
   const auto wanted = std::make_shared<selection>();
-  const auto add_filter = [&](const char* name, texts& values, const char* help) {
-    command->add_option(name, values, help)
-        ->type_name("NAME")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-  };
-  add_filter("--family", wanted->families,
+  add_values(*command, "--family", "NAME", wanted->families,
              "Only models of these families, such as resnet or resnet,vgg");
-  add_filter("--data", wanted->data, "Only models for these data sets, such as cifar10");
-  add_filter("--study", wanted->studies, "Only models of these studies, such as upv_2018");
+  add_values(*command, "--data", "NAME", wanted->data,
+             "Only models for these data sets, such as cifar10");
+  add_values(*command, "--study", "NAME", wanted->studies,
+             "Only models of these studies, such as upv_2018");
   const auto schema = std::make_shared<bool>(false);
   command->add_flag("--schema", *schema, "Print the JSON schema of shape files instead");
   const auto networks = std::make_shared<bool>(false);

@@ -7,13 +7,11 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
-#include <fstream>
 #include <random>
 #include <string_view>
 #include <system_error>
 #include <utility>
 
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <fmt/format.h>

@@ -199,13 +199,8 @@ void require_service(const std::vector<analysis::prediction>& predictions,
 }  // namespace
 
 void add_prediction_options(CLI::App& command, analysis::options& chosen) {
-  command
-      .add_option("--model", chosen.models,
-                  "Models, by name or path of a shape file [all that were "
-                  "planned]\n--model=resnet50")
-      ->type_name("NAME|FILE")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_values(command, "--model", "NAME|FILE", chosen.models,
+             "Models, by name or path of a shape file [all that were planned]\n--model=resnet50");
   command.add_option("--phase", chosen.phase, "Phase [all that were planned]")
       ->check(CLI::IsMember({"inference", "training"}));
   command.add_flag("--allow-partial", chosen.allow_partial,
@@ -228,23 +223,23 @@ void add_prediction_options(CLI::App& command, analysis::options& chosen) {
       ->capture_default_str();
 }
 
-CLI::Option* add_files(CLI::App& command, const std::string& name, std::vector<std::string>& files,
-                       const std::string& help) {
-  return command.add_option(name, files, help)
-      ->type_name("FILE")
+CLI::Option* add_values(CLI::App& command, const std::string& name, const char* type,
+                        std::vector<std::string>& values, const std::string& help) {
+  return command.add_option(name, values, help)
+      ->type_name(type)
       ->delimiter(',')
       ->allow_extra_args(false);
 }
 
 void add_peaks(CLI::App& command, std::vector<std::string>& files) {
-  add_files(command, "--peaks", files,
-            "Result files of bench_peak, measured on the same device [the "
-            "results]\n--peaks=p.json");
+  add_values(command, "--peaks", "FILE", files,
+             "Result files of bench_peak, measured on the same device [the "
+             "results]\n--peaks=p.json");
 }
 
 CLI::Option* add_engine_overheads(CLI::App& command, std::vector<std::string>& files) {
-  return add_files(command, "--engine-overhead", files,
-                   "Result files of tools/engines.py --overhead, measured on the same device");
+  return add_values(command, "--engine-overhead", "FILE", files,
+                    "Result files of tools/engines.py --overhead, measured on the same device");
 }
 
 nothing_matched no_training(std::string_view option) {

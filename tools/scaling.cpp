@@ -184,13 +184,10 @@ void add_scaling_options(CLI::App& command, scaling_request& given) {
   devices->check([](const std::string& text) {
     return std::string(text.empty() ? "expected numbers such as 8 or 1,2,4,...,64" : "");
   });
-  command
-      .add_option("--network", given.network,
-                  "What joins them: name or path of a network file, or results of "
-                  "bench_allreduce, a file for each number of ranks")
-      ->type_name("NAME|FILE")
-      ->delimiter(',')
-      ->allow_extra_args(false)
+  add_values(
+      command, "--network", "NAME|FILE", given.network,
+      "What joins them: name or path of a network file, or results of bench_allreduce, a file "
+      "for each number of ranks")
       ->needs(devices);
   command
       .add_option("--contention", given.contention,

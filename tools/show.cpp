@@ -4,11 +4,9 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <functional>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -39,16 +37,9 @@ namespace {
 /// Orders of the table: as the step runs, by name and op; by cost, largest first.
 enum class show_order : std::uint8_t { step, name, op, macs, flops, bytes };
 
-}  // namespace
-}  // namespace layerbench::tool
-
-template <>
-inline constexpr std::array<std::string_view, 6>
-    layerbench::enum_names<layerbench::tool::show_order>{"step", "name",  "op",
-                                                         "macs", "flops", "bytes"};
-
-namespace layerbench::tool {
-namespace {
+constexpr std::array<std::string_view, 6> list_names(show_order /*tag*/) {
+  return {"step", "name", "op", "macs", "flops", "bytes"};
+}
 
 struct show_options {
   std::string model;

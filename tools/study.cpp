@@ -276,12 +276,8 @@ void add_options(CLI::App& command, study_options& chosen) {
   command.add_option("study", chosen.name, "Name of a study, or path of a study file")->required();
   CLI::Option* results = command.add_option(
       "results", chosen.results, "Result files of bench_model, or folders of them [none]");
-  command
-      .add_option("--model,--models", chosen.models,
-                  "Only cells of these models [all]\n--model=lenet5,resnet50")
-      ->type_name("NAME")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_values(command, "--model,--models", "NAME", chosen.models,
+             "Only cells of these models [all]\n--model=lenet5,resnet50");
   command.add_flag("--smallest", chosen.smallest, "Only the cell with the least arithmetic");
   CLI::Option* run = command.add_flag("--run", chosen.run, "Measure the cells with bench_model");
   run->excludes(results);

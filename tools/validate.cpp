@@ -27,15 +27,9 @@ namespace {
 /// first; by name.
 enum class case_order : std::uint8_t { file, error, time, name };
 
-}  // namespace
-}  // namespace layerbench::tool
-
-template <>
-inline constexpr std::array<std::string_view, 4>
-    layerbench::enum_names<layerbench::tool::case_order>{"file", "error", "time", "name"};
-
-namespace layerbench::tool {
-namespace {
+constexpr std::array<std::string_view, 4> list_names(case_order /*tag*/) {
+  return {"file", "error", "time", "name"};
+}
 
 struct validate_options {
   std::vector<std::string> files;
@@ -94,31 +88,18 @@ void add_validate(CLI::App& app) {
   command
       ->add_option("results", options->files, "Result files that have steps (bench_model --chain)")
       ->required();
-  command
-      ->add_option("--model", options->predict.models,
-                   "Models, or paths of shape files [all that the results have]")
-      ->type_name("NAME|FILE")
-      ->delimiter(',')
-      ->allow_extra_args(false);
+  add_values(*command, "--model", "NAME|FILE", options->predict.models,
+             "Models, or paths of shape files [all that the results have]");
   command
       ->add_option("--cache", options->predict.cache,
                    "State of the timings to add up [model where it was measured, else hot]")
       ->check(CLI::IsMember({"hot", "model"}));
   CLI::Option* engine =
-      add_files(*command, "--engine", options->engines,
-                "Result files of tools/engines.py: also compare the predictions with the steps of "
-                "these engines; FILE then needs no chains\n--engine=engines.json");
+      add_values(*command, "--engine", "FILE", options->engines,
+                 "Result files of tools/engines.py: also compare the predictions with the steps of "
+                 "these engines; FILE then needs no chains\n--engine=engines.json");
   add_engine_overheads(*command, options->engine_overheads)->needs(engine);
-  const auto& orders = enum_names<case_order>;
-  command
-      ->add_option_function<std::string>(
-          "--sort",
-          [options](const std::string& name) {
-            options->order = from_name<case_order>(name).value();
-          },
-          "Order of the cases [file]\n--sort=error")
-      ->type_name("KEY")
-      ->check(CLI::IsMember(std::vector<std::string>(orders.begin(), orders.end())));
+  add_order(*command, "cases", options->order);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
     const std::vector<result::results> files = read_results(options->files);

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
 
 #include <layerbench/model/graph.hpp>
 #include <layerbench/op/activation.hpp>

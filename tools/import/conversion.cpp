@@ -3,7 +3,6 @@
 #include "conversion.hpp"
 
 #include <algorithm>
-#include <cctype>
 #include <numeric>
 
 #include <layerbench/op/attention.hpp>

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <limits>
 #include <unordered_map>
+#include <utility>
 
 #include <fcntl.h>
 #include <sys/stat.h>

@@ -74,9 +74,9 @@ namespace detail {
 
 /// Null where `op` is none of that type. Throws unsupported where the plan lacks something.
 template <backend B, class Op>
-[[nodiscard]] std::unique_ptr<any_plan> plan_or_null([[maybe_unused]] any_backend& on,
-                                                     const op::any& op,
-                                                     [[maybe_unused]] const plan_request& request) {
+[[nodiscard]] std::unique_ptr<any_plan> plan_if_of_type(
+    [[maybe_unused]] any_backend& on, const op::any& op,
+    [[maybe_unused]] const plan_request& request) {
   const Op* sizes = op.get<Op>();
   if constexpr (implements<B, Op>) {
     if (sizes == nullptr) return nullptr;
@@ -112,7 +112,7 @@ template <backend B, op::operation... Ops>
   entry.make_plan = []([[maybe_unused]] any_backend& on, [[maybe_unused]] const op::any& op,
                        [[maybe_unused]] const plan_request& request) {
     std::unique_ptr<any_plan> result;
-    static_cast<void>(((result = detail::plan_or_null<B, Ops>(on, op, request)) || ...));
+    static_cast<void>(((result = detail::plan_if_of_type<B, Ops>(on, op, request)) || ...));
     return result;
   };
   return entry;

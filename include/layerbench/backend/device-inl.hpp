@@ -2,27 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <functional>
-#include <memory>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
-
 #include <fmt/format.h>
 
 #include <layerbench/backend/algorithm_name.hpp>
-#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/plan.hpp>
-#include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/op/allreduce.hpp>
-#include <layerbench/op/op.hpp>
-#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::run {
 

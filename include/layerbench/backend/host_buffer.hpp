@@ -15,7 +15,6 @@
 #include <vector>
 
 #include <sys/mman.h>
-#include <unistd.h>
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/base/error.hpp>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <type_traits>
@@ -12,6 +13,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/op/op.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 /// Numbers as they lie in memory, for loops of layerbench.
@@ -92,18 +94,27 @@ decltype(auto) with_stored_number(dtype type, Visit&& visit) {
   return with_number(type, visit);
 }
 
-/// The number in memory for a value of an element; `scale` is of 8-bit types.
+/// The number in memory for the value of an operand's element, of which `index` is the row-major
+/// one. Integers saturate.
 template <class T>
-[[nodiscard]] T stored_as(float value, double scale) {
-  if constexpr (std::is_integral_v<T>) return static_cast<T>(std::nearbyint(value / scale));
-  if constexpr (sizeof(T) == 1) value = static_cast<float>(value / scale);
+[[nodiscard]] T stored_as(const op::operand& of, std::size_t index, float value) {
+  if constexpr (std::is_integral_v<T>) {
+    const double scaled = std::nearbyint(value / of.scale_of(static_cast<std::int64_t>(index)));
+    return static_cast<T>(std::clamp(scaled + static_cast<double>(of.zero_point),
+                                     least_integer(of.type), traits(of.type).largest));
+  }
+  if constexpr (sizeof(T) == 1) value = static_cast<float>(value / of.scale);
   return static_cast<T>(value);
 }
 /// The inverse.
 template <class T>
-[[nodiscard]] float element_of(T stored, double scale) {
+[[nodiscard]] float element_of(const op::operand& of, std::size_t index, T stored) {
+  if constexpr (std::is_integral_v<T>) {
+    const auto number = static_cast<double>(stored - of.zero_point);
+    return static_cast<float>(number * of.scale_of(static_cast<std::int64_t>(index)));
+  }
   const auto number = static_cast<float>(stored);
-  return sizeof(T) == 1 ? static_cast<float>(number * scale) : number;
+  return sizeof(T) == 1 ? static_cast<float>(number * of.scale) : number;
 }
 
 }  // namespace layerbench

@@ -4,7 +4,7 @@
 
 #include <concepts>
 
-#include <layerbench/backend/backend.hpp>
+#include <layerbench/backend/plan.hpp>
 
 namespace layerbench {
 

@@ -2,23 +2,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
-#include <type_traits>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/number_types.hpp>
+#include <layerbench/backend/plan.hpp>
 #include <layerbench/op/memory_order.hpp>
-#include <layerbench/op/reorder.hpp>
 
 namespace layerbench {
 
@@ -98,29 +95,15 @@ class strided_operands : public run::any_plan {
   /// Stores row-major `values` as numbers of type T, where each element lies behind `to`.
   template <class T>
   void store(std::size_t operand, std::span<const float> values, T* to) const {
-    const op::operand& of = logical(operand);
     for_each_element(operand, [&](std::size_t index, std::size_t offset) {
-      if constexpr (std::is_integral_v<T>) {
-        const double scaled = values[index] / of.scale_of(static_cast<std::int64_t>(index));
-        to[offset] =
-            static_cast<T>(std::clamp(std::nearbyint(scaled) + static_cast<double>(of.zero_point),
-                                      least_integer(of.type), traits(of.type).largest));
-      } else {
-        to[offset] = stored_as<T>(values[index], of.scale);
-      }
+      to[offset] = stored_as<T>(logical(operand), index, values[index]);
     });
   }
   /// The inverse.
   template <class T>
   void load(std::size_t operand, const T* from, std::span<float> values) const {
-    const op::operand& of = logical(operand);
     for_each_element(operand, [&](std::size_t index, std::size_t offset) {
-      if constexpr (std::is_integral_v<T>) {
-        const auto number = static_cast<double>(from[offset] - of.zero_point);
-        values[index] = static_cast<float>(number * of.scale_of(static_cast<std::int64_t>(index)));
-      } else {
-        values[index] = element_of(from[offset], of.scale);
-      }
+      values[index] = element_of(logical(operand), index, from[offset]);
     });
   }
 
@@ -161,6 +144,46 @@ class strided_operands : public run::any_plan {
 
   std::vector<plan_operand> operands_;
   std::vector<dims> strides_;
+};
+
+/// Base class of the plans whose calls take the operands where they are, by kernels of layerbench
+/// or by functions of a library. They need no workspace unless the plan says so.
+template <std::derived_from<strided_operands> Operands>
+class call_plan : public Operands {
+ public:
+  /// Functions and kernels, separated by "+" (backend/algorithm_name.hpp).
+  [[nodiscard]] std::string algorithm() const override { return algorithm_; }
+
+  struct binding {
+    std::vector<address> operands;
+    address workspace;
+
+    address operator[](std::size_t operand) const { return operands[operand]; }
+  };
+
+  [[nodiscard]] static binding bind(std::span<const address> addresses, address workspace) {
+    return {{addresses.begin(), addresses.end()}, workspace};
+  }
+  static void place(binding& bound, std::span<const address> addresses) {
+    bound.operands.assign(addresses.begin(), addresses.end());
+  }
+
+ protected:
+  /// `operands`: the arguments of `Operands`.
+  template <class... Arguments>
+  explicit call_plan(std::string algorithm, Arguments&&... operands)
+      : Operands(std::forward<Arguments>(operands)...), algorithm_(std::move(algorithm)) {}
+
+  /// Address of an operand.
+  template <class T>
+  [[nodiscard]] static T* at(const binding& bound, std::size_t operand) {
+    return static_cast<T*>(bound[operand]);
+  }
+
+  void set_algorithm(std::string algorithm) { algorithm_ = std::move(algorithm); }
+
+ private:
+  std::string algorithm_;
 };
 
 }  // namespace layerbench

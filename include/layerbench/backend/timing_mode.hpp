@@ -15,13 +15,9 @@ namespace layerbench::run {
 /// calls recorded and replayed as a graph, by the device's timer.
 enum class timing_mode : std::uint8_t { single, stream, graph };
 
-}  // namespace layerbench::run
-
-template <>
-inline constexpr std::array<std::string_view, 3>
-    layerbench::enum_names<layerbench::run::timing_mode>{"single", "stream", "graph"};
-
-namespace layerbench::run {
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(timing_mode /*tag*/) {
+  return {"single", "stream", "graph"};
+}
 
 /// Steps are recorded, as frameworks do to keep the time of the host out. The all-reduces of
 /// several ranks run beside other calls, which a recording has no place for, and collectives alone

@@ -2,15 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <csignal>
 #include <cstring>
-#include <string>
 #include <system_error>
-#include <vector>
 
 #include <fcntl.h>
-#include <spawn.h>
-#include <sys/types.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,7 +13,6 @@
 
 #include <layerbench/base/child_process.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/error.hpp>
 
 namespace layerbench {
 

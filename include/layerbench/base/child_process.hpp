@@ -3,14 +3,11 @@
 #pragma once
 
 #include <csignal>
-#include <cstring>
 #include <string>
 #include <vector>
 
 #include <spawn.h>
 #include <sys/types.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
 #include <layerbench/base/error.hpp>
 

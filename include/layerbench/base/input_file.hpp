@@ -2,17 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cerrno>
 #include <cstdint>
 #include <filesystem>
-#include <map>
 #include <optional>
-#include <set>
-#include <string>
-
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 /// Files that users name to be read.
 namespace layerbench {
@@ -34,35 +26,6 @@ struct file_identity {
 
 /// Whether two paths lead to the same file, which may be a pipe.
 [[nodiscard]] bool is_same_file(const std::filesystem::path& a, const std::filesystem::path& b);
-
-namespace detail {
-
-/// A file in memory with what a pipe holds.
-class pipe_copy {
- public:
-  /// `name` is for errors. Throws bad_input where no program writes to the pipe.
-  pipe_copy(const std::filesystem::path& pipe, const std::string& name);
-  pipe_copy(const pipe_copy&) = delete;
-  pipe_copy& operator=(const pipe_copy&) = delete;
-  ~pipe_copy() { ::close(file_); }
-
-  [[nodiscard]] std::filesystem::path path() const;
-
- private:
-  /// Copies all to the end. A pipe that has or had a writer ends with it. Returns what failed, or
-  /// null.
-  [[nodiscard]] const char* copy(int from, bool has_writer) const;
-
-  int file_;
-};
-
-/// What this program has read.
-struct inputs_read {
-  std::set<file_identity> files;
-  std::map<file_identity, pipe_copy> pipes;
-};
-
-}  // namespace detail
 
 /// The path by which to open the file that a user named; "-" is stdin. What pipes hold is read
 /// once, and has a path that can be opened again and again. No output_file replaces a file that was

@@ -4,14 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <optional>
-#include <string>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
-#include <layerbench/base/stats.hpp>
 
 namespace layerbench::format {
 
@@ -53,18 +50,6 @@ LAYERBENCH_INLINE std::string significant(double value, int digits) {
 }
 
 LAYERBENCH_INLINE std::string four_digits(double value) { return significant(value, most_digits); }
-
-LAYERBENCH_INLINE std::string figure(double value, int digits) {
-  return std::string(mark(digits)) + significant(value, digits);
-}
-
-LAYERBENCH_INLINE std::string rate(std::optional<double> images_per_second, int digits) {
-  return images_per_second ? figure(*images_per_second, digits) : "refused";
-}
-
-LAYERBENCH_INLINE std::string milliseconds(double seconds, int digits) {
-  return figure(seconds * 1e3, digits);
-}
 
 LAYERBENCH_INLINE std::string range(const std::optional<stats::interval>& of, int digits) {
   if (!of) return "none";

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -41,11 +40,18 @@ inline constexpr std::string_view mark_legend = "~: rounded, as most timings wer
 
 /// A figure with that many digits: "~17" if it was rounded, since most of its timings were
 /// disturbed. What follows from such a figure has as few digits, and the mark.
-[[nodiscard]] std::string figure(double value, int digits);
+[[nodiscard]] inline std::string figure(double value, int digits) {
+  return std::string(mark(digits)) + significant(value, digits);
+}
 
-[[nodiscard]] std::string rate(std::optional<double> images_per_second, int digits = most_digits);
+[[nodiscard]] inline std::string rate(std::optional<double> images_per_second,
+                                      int digits = most_digits) {
+  return images_per_second ? figure(*images_per_second, digits) : "refused";
+}
 
-[[nodiscard]] std::string milliseconds(double seconds, int digits = most_digits);
+[[nodiscard]] inline std::string milliseconds(double seconds, int digits = most_digits) {
+  return figure(seconds * 1e3, digits);
+}
 
 /// An interval of seconds, in milliseconds.
 [[nodiscard]] std::string range(const std::optional<stats::interval>& of, int digits = most_digits);

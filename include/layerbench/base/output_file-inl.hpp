@@ -6,12 +6,9 @@
 #include <array>
 #include <cerrno>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
 #include <ios>
 #include <random>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

@@ -5,11 +5,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
-#include <functional>
-#include <string>
-#include <string_view>
 #include <utility>
 
 #include <unistd.h>

@@ -2,15 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstdio>
-#include <cstdlib>
 #include <functional>
 #include <limits>
 #include <string>
 #include <string_view>
-
-#include <unistd.h>
 
 namespace layerbench {
 

@@ -2,14 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <numbers>
 #include <numeric>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>

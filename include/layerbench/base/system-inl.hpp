@@ -5,18 +5,11 @@
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
-#include <cstdint>
-#include <filesystem>
 #include <fstream>
 #include <limits>
-#include <optional>
-#include <set>
 #include <sstream>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/system.hpp>

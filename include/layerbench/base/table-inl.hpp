@@ -3,11 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <sstream>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/plain_text.hpp>

@@ -4,11 +4,8 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
-#include <cstdio>
 #include <cstdlib>
 #include <numeric>
-#include <string>
 #include <string_view>
 #include <vector>
 

@@ -3,12 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdio>
-#include <cstdlib>
 #include <string>
-
-#include <sys/ioctl.h>
-#include <unistd.h>
 
 /// Text in the width of a terminal.
 namespace layerbench {

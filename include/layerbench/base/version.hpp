@@ -7,8 +7,6 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/base/compiled.hpp>
-
 namespace layerbench {
 
 /// The commit that was compiled, such as "97c8db6f1a2b"; "97c8db6f1a2b-dirty" if files differed

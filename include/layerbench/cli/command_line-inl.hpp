@@ -3,22 +3,17 @@
 #pragma once
 
 #include <fmt/format.h>
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
-#include <layerbench/backend/registry.hpp>
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
@@ -39,8 +34,6 @@
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/collective.hpp>
 #include <layerbench/op/update.hpp>
-#include <layerbench/session/options.hpp>
-#include <layerbench/session/program.hpp>
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>

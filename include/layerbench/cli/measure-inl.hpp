@@ -10,31 +10,21 @@
 #include <set>
 #include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/registry.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/error.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/measure.hpp>
 #include <layerbench/cli/reporter.hpp>
 #include <layerbench/cli/result_sink.hpp>
-#include <layerbench/machine/check.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/machine/watch.hpp>
-#include <layerbench/result/measurement.hpp>
-#include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
-#include <layerbench/session/options.hpp>
-#include <layerbench/session/program.hpp>
 #include <layerbench/session/runner.hpp>
 #include <layerbench/session/stopping_criterion.hpp>
-#include <layerbench/session/suite.hpp>
 
 namespace layerbench::run {
 

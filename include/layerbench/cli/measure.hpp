@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <csignal>
-#include <cstdio>
 #include <functional>
 #include <vector>
 
@@ -15,8 +13,6 @@
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
 #include <layerbench/session/suite.hpp>
-
-namespace layerbench::run::detail {}  // namespace layerbench::run::detail
 
 namespace layerbench::run {
 

@@ -6,24 +6,16 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <sstream>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <benchmark/benchmark.h>
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/stats.hpp>
 #include <layerbench/cli/reporter.hpp>
-#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::run {

@@ -6,7 +6,6 @@
 #include <cstddef>
 #include <sstream>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

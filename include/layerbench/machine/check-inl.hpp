@@ -4,26 +4,16 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/system.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/machine/check.hpp>
-#include <layerbench/machine/check_result.hpp>
 #include <layerbench/shape/record.hpp>
-#include <layerbench/topology/numa.hpp>
 #include <layerbench/topology/places.hpp>
-#include <layerbench/topology/thread_binding.hpp>
-#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::machine {
 

@@ -3,17 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <functional>
-#include <memory>
 #include <utility>
-#include <vector>
 
-#include <layerbench/backend/device.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
-#include <layerbench/timing/clock.hpp>
 #include <layerbench/timing/interrupt.hpp>
 
 namespace layerbench::run {

@@ -6,19 +6,12 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include <layerbench/backend/device.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/machine/telemetry.hpp>
-#include <layerbench/result/measurement.hpp>
-#include <layerbench/timing/clock.hpp>
 #include <layerbench/timing/interrupt.hpp>
 
 namespace layerbench::run {

@@ -3,23 +3,17 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/buckets.hpp>
 #include <layerbench/model/collectives.hpp>
-#include <layerbench/model/graph.hpp>
 #include <layerbench/op/allreduce.hpp>
-#include <layerbench/op/collective.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 
 namespace layerbench::model {

@@ -3,12 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <filesystem>
 #include <iterator>
 #include <optional>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 

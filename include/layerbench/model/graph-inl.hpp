@@ -2,20 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/graph.hpp>
-#include <layerbench/op/op.hpp>
 #include <layerbench/op/quantization.hpp>
-#include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 

@@ -2,14 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <string>
-#include <string_view>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/model/graph.hpp>
 #include <layerbench/model/peak.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/op/stream.hpp>

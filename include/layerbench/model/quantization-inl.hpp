@@ -5,11 +5,9 @@
 #include <algorithm>
 #include <cstddef>
 #include <map>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include <fmt/format.h>
 

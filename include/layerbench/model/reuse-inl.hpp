@@ -4,21 +4,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/model/reuse.hpp>
-#include <layerbench/model/step.hpp>
-#include <layerbench/op/op.hpp>
 #include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::model {
 
@@ -159,10 +150,6 @@ LAYERBENCH_INLINE std::vector<previous_use> step_memory::uses_before(std::size_t
     if (auto use = use_by(by, tensor, touched_between(i + 1, end))) uses.push_back(*use);
   }
   return uses;
-}
-
-LAYERBENCH_INLINE bool step_memory::touches(std::size_t call, std::size_t tensor) const {
-  return touched_[call].contains(tensor);
 }
 
 LAYERBENCH_INLINE std::int64_t step_memory::touched_between(std::size_t first,

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -87,7 +86,9 @@ class step_memory {
   /// input is written between steps, so its uses in the step before do not count.
   [[nodiscard]] std::vector<previous_use> uses_before(std::size_t tensor, std::size_t call) const;
 
-  [[nodiscard]] bool touches(std::size_t call, std::size_t tensor) const;
+  [[nodiscard]] bool touches(std::size_t call, std::size_t tensor) const {
+    return touched_[call].contains(tensor);
+  }
 
   /// Distinct bytes that the calls from `first` to the one before `end` touch. Positions past the
   /// last call mean calls of the next step. A call touches only a part of memory that a larger

@@ -3,12 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
-#include <filesystem>
 #include <map>
-#include <optional>
-#include <set>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -18,9 +13,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/name.hpp>
 #include <layerbench/base/program_path.hpp>
-#include <layerbench/model/graph.hpp>
 #include <layerbench/model/shape_file.hpp>
-#include <layerbench/op/op.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::model {

@@ -3,24 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/model/graph.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/op/op.hpp>
-#include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/dtype.hpp>
-#include <layerbench/shape/record.hpp>
 
 namespace layerbench::model {
 
@@ -34,10 +23,6 @@ LAYERBENCH_INLINE std::string call_name(const std::string& layer, std::string_vi
 
 LAYERBENCH_INLINE std::string work_of(const op::any& op, op::pass pass) {
   return std::string(op.name()) + '/' + std::string(name(pass)) + '/' + op.key();
-}
-
-LAYERBENCH_INLINE std::vector<op::operand> step::operands_of(const call& of) const {
-  return of.op.operands(of.pass, type);
 }
 
 LAYERBENCH_INLINE std::optional<std::size_t> step::written_as(const call& by,

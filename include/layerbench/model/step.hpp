@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -25,13 +24,9 @@ namespace layerbench::model {
 /// The part of a step that a call belongs to. Inference has only `forward`.
 enum class step_part { forward, backward, update };
 
-}  // namespace layerbench::model
-
-template <>
-inline constexpr std::array<std::string_view, 3>
-    layerbench::enum_names<layerbench::model::step_part>{"forward", "backward", "update"};
-
-namespace layerbench::model {
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(step_part /*tag*/) {
+  return {"forward", "backward", "update"};
+}
 
 /// One call of an op. It has one tensor of the step per operand, in the op's order; an op in place
 /// has one tensor twice.
@@ -79,7 +74,9 @@ struct step {
   dtype type = dtype::f32;
   bool reuses_memory = false;  ///< activations are written over others
 
-  [[nodiscard]] std::vector<op::operand> operands_of(const call& of) const;
+  [[nodiscard]] std::vector<op::operand> operands_of(const call& of) const {
+    return of.op.operands(of.pass, type);
+  }
   /// The operand as which a call writes the tensor; nothing if the call does not write it.
   [[nodiscard]] std::optional<std::size_t> written_as(const call& by, std::size_t tensor) const;
   /// Whether a call writes the tensor.

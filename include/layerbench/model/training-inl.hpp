@@ -8,7 +8,6 @@
 #include <iterator>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -18,7 +17,6 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/model/parameters.hpp>
 #include <layerbench/model/reductions.hpp>
-#include <layerbench/model/step.hpp>
 #include <layerbench/model/sweep.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/add.hpp>

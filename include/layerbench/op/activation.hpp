@@ -22,15 +22,10 @@ enum class activation_kind {
   hardsigmoid
 };
 
-}  // namespace layerbench::op
-
-template <>
-inline constexpr std::array<std::string_view, 10>
-    layerbench::enum_names<layerbench::op::activation_kind>{
-        "relu", "relu6", "leaky_relu", "elu",       "sigmoid",
-        "tanh", "gelu",  "swish",      "hardswish", "hardsigmoid"};
-
-namespace layerbench::op {
+[[nodiscard]] constexpr std::array<std::string_view, 10> list_names(activation_kind /*tag*/) {
+  return {"relu", "relu6", "leaky_relu", "elu",       "sigmoid",
+          "tanh", "gelu",  "swish",      "hardswish", "hardsigmoid"};
+}
 
 /// An element-wise function of one tensor.
 struct activation {

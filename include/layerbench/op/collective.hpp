@@ -14,14 +14,9 @@ namespace layerbench::op {
 
 enum class collective_kind { all_reduce, all_gather, reduce_scatter, broadcast, all_to_all };
 
-}  // namespace layerbench::op
-
-template <>
-inline constexpr std::array<std::string_view, 5>
-    layerbench::enum_names<layerbench::op::collective_kind>{
-        "all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all"};
-
-namespace layerbench::op {
+[[nodiscard]] constexpr std::array<std::string_view, 5> list_names(collective_kind /*tag*/) {
+  return {"all_reduce", "all_gather", "reduce_scatter", "broadcast", "all_to_all"};
+}
 
 /// A collective of MPI and NCCL: all ranks (processes, devices) take part. What each of n ranks
 /// reads and writes, in arrays of n blocks, one per rank:

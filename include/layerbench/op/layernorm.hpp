@@ -12,13 +12,9 @@ namespace layerbench::op {
 
 enum class layernorm_kind { layer, rms };
 
-}  // namespace layerbench::op
-
-template <>
-inline constexpr std::array<std::string_view, 2>
-    layerbench::enum_names<layerbench::op::layernorm_kind>{"layer", "rms"};
-
-namespace layerbench::op {
+[[nodiscard]] constexpr std::array<std::string_view, 2> list_names(layernorm_kind /*tag*/) {
+  return {"layer", "rms"};
+}
 
 /// Normalization of each row, the elements along the last axis:
 ///

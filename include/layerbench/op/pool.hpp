@@ -8,13 +8,9 @@ namespace layerbench::op {
 
 enum class pool_kind { max, average };
 
-}  // namespace layerbench::op
-
-template <>
-inline constexpr std::array<std::string_view, 2> layerbench::enum_names<layerbench::op::pool_kind>{
-    "max", "average"};
-
-namespace layerbench::op {
+[[nodiscard]] constexpr std::array<std::string_view, 2> list_names(pool_kind /*tag*/) {
+  return {"max", "average"};
+}
 
 /// Pooling over r*s windows. Padding never wins a maximum; in an average it counts as zeros when
 /// `count_padding`, else the divisor is the number of taps on the image. `ceil` rounds the output

@@ -26,25 +26,13 @@ enum class post_op {
   sum
 };
 
-namespace detail {
-
-[[nodiscard]] constexpr auto post_op_names() {
+[[nodiscard]] constexpr auto list_names(post_op /*tag*/) {
   std::array<std::string_view, enum_names<activation_kind>.size() + 2> names{};
   std::ranges::copy(enum_names<activation_kind>, names.begin());
   names[names.size() - 2] = "add";
   names[names.size() - 1] = "sum";
   return names;
 }
-
-}  // namespace detail
-
-}  // namespace layerbench::op
-
-template <>
-inline constexpr auto layerbench::enum_names<layerbench::op::post_op> =
-    layerbench::op::detail::post_op_names();
-
-namespace layerbench::op {
 
 /// Applied in this order. The values of a field `post` of ops.
 using post_ops = std::vector<post_op>;

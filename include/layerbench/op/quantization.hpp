@@ -17,13 +17,9 @@ namespace layerbench::op {
 /// for factors in f8_e4m3.
 enum class tensor_type { same, f32, s8, u8 };
 
-}  // namespace layerbench::op
-
-template <>
-inline constexpr std::array<std::string_view, 4>
-    layerbench::enum_names<layerbench::op::tensor_type>{"same", "f32", "s8", "u8"};
-
-namespace layerbench::op {
+[[nodiscard]] constexpr std::array<std::string_view, 4> list_names(tensor_type /*tag*/) {
+  return {"same", "f32", "s8", "u8"};
+}
 
 [[nodiscard]] constexpr dtype dtype_of(tensor_type type, dtype same) {
   switch (type) {

@@ -11,13 +11,9 @@ namespace layerbench::op {
 
 enum class stream_kind { read, write, copy };
 
-}  // namespace layerbench::op
-
-template <>
-inline constexpr std::array<std::string_view, 3>
-    layerbench::enum_names<layerbench::op::stream_kind>{"read", "write", "copy"};
-
-namespace layerbench::op {
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(stream_kind /*tag*/) {
+  return {"read", "write", "copy"};
+}
 
 /// One sequential pass over memory, to measure its bandwidth: read adds up all numbers, write sets
 /// all to the same number, copy copies one half of the bytes to the other. Counted are the bytes

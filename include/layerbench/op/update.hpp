@@ -10,14 +10,9 @@ namespace layerbench::op {
 
 enum class update_rule { sgd, momentum, adam, zero, accumulate };
 
-}  // namespace layerbench::op
-
-template <>
-inline constexpr std::array<std::string_view, 5>
-    layerbench::enum_names<layerbench::op::update_rule>{"sgd", "momentum", "adam", "zero",
-                                                        "accumulate"};
-
-namespace layerbench::op {
+[[nodiscard]] constexpr std::array<std::string_view, 5> list_names(update_rule /*tag*/) {
+  return {"sgd", "momentum", "adam", "zero", "accumulate"};
+}
 
 /// The rules of optimizers.
 inline constexpr std::span optimizers = std::span(enum_names<update_rule>).first<3>();

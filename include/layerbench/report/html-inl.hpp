@@ -4,14 +4,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/shape/json.hpp>
 
@@ -142,10 +138,6 @@ LAYERBENCH_INLINE markup to_html(const markup_table& t, const std::string& capti
                  element("caption", escaped(caption)) + element("thead", element("tr", titles)) +
                      element("tbody", rows),
                  {{"class", has_many ? "many" : "few"}});
-}
-
-LAYERBENCH_INLINE markup to_html(const table& t, const std::string& caption) {
-  return to_html(to_markup(t), caption);
 }
 
 LAYERBENCH_INLINE markup to_html(const std::vector<std::string>& texts) {

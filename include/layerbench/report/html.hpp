@@ -56,7 +56,9 @@ struct markup_table {
 /// becomes a list on a narrow screen, whose cells have the titles of their columns as labels.
 [[nodiscard]] markup to_html(const markup_table& t, const std::string& caption);
 
-[[nodiscard]] markup to_html(const table& t, const std::string& caption);
+[[nodiscard]] inline markup to_html(const table& t, const std::string& caption) {
+  return to_html(to_markup(t), caption);
+}
 
 /// A list of texts; nothing if it is empty.
 [[nodiscard]] markup to_html(const std::vector<std::string>& texts);

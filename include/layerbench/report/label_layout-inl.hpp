@@ -4,12 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <initializer_list>
 #include <numbers>
-#include <optional>
-#include <span>
-#include <string_view>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
@@ -28,10 +23,6 @@ LAYERBENCH_INLINE double label_width(std::string_view text) {
 LAYERBENCH_INLINE box label_box(std::string_view text, const point& at) {
   return {at.x, at.y - label_size::ascent, label_width(text),
           label_size::ascent + label_size::descent};
-}
-
-LAYERBENCH_INLINE bool overlap(const box& a, const box& b) {
-  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
 }
 
 LAYERBENCH_INLINE point nearest(const box& of, const point& to) {

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <optional>
 #include <span>
 #include <string_view>
@@ -47,7 +46,9 @@ struct label_size {
 /// The box of a text whose base line starts at `at`.
 [[nodiscard]] box label_box(std::string_view text, const point& at);
 
-[[nodiscard]] bool overlap(const box& a, const box& b);
+[[nodiscard]] inline bool overlap(const box& a, const box& b) {
+  return a.x < b.x + b.width && b.x < a.x + a.width && a.y < b.y + b.height && b.y < a.y + a.height;
+}
 
 /// The point of a box that is nearest to `to`.
 [[nodiscard]] point nearest(const box& of, const point& to);

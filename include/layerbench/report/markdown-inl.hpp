@@ -3,9 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -21,7 +18,6 @@
 #include <layerbench/base/table.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/report/markdown.hpp>
-#include <layerbench/report/tables.hpp>
 
 namespace layerbench::report {
 

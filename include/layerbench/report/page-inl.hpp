@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <string>
+#include <utility>
 #include <vector>
 
 #include <layerbench/analysis/base/breakdown.hpp>
@@ -22,18 +22,23 @@
 #include <layerbench/base/table.hpp>
 #include <layerbench/report/error_chart.hpp>
 #include <layerbench/report/html.hpp>
-#include <layerbench/report/op_breakdown_chart.hpp>
 #include <layerbench/report/page.hpp>
 #include <layerbench/report/roofline_chart.hpp>
 #include <layerbench/report/style.hpp>
 #include <layerbench/report/svg.hpp>
-#include <layerbench/report/tables.hpp>
 #include <layerbench/report/time_series_chart.hpp>
 #include <layerbench/result/measurement.hpp>
 
 namespace layerbench::report {
 
 namespace detail {
+
+/// A bar of the whole step, divided by op. The table below it is its legend.
+[[nodiscard]] inline markup share_bar(const analysis::prediction& p, const svg::palette& ops) {
+  std::vector<std::pair<std::string, double>> fills;
+  for (const auto& [op, share] : analysis::shares_by_op(p)) fills.emplace_back(ops.fill(op), share);
+  return svg::bar("The step by kind of op, as in the table below", fills);
+}
 
 [[nodiscard]] inline std::string case_id(std::size_t i) { return fmt::format("case{}", i + 1); }
 
@@ -105,7 +110,7 @@ namespace detail {
   constexpr std::size_t most = 10;
   markup inner = element("h3", escaped(title)) + to_html(remarks_beside_tables(p));
   if (!p.layers.empty()) {
-    inner += svg::share_bar(p, ops) + ops_table(p, ops) + layers_section(p, most, ops);
+    inner += share_bar(p, ops) + ops_table(p, ops) + layers_section(p, most, ops);
   }
   if (p.limits) {
     inner += svg::roofline_chart(p, ops) +

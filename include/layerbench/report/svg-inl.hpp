@@ -3,20 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <set>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
-
-#include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/report/html.hpp>
-#include <layerbench/report/label_layout.hpp>
 #include <layerbench/report/svg.hpp>
 
 namespace layerbench::report::svg {
@@ -66,10 +56,6 @@ LAYERBENCH_INLINE markup label(double x, double y, std::string_view text, const 
                                const std::string& style) {
   return element("text", escaped(text),
                  {{"class", style}, {"x", length(x)}, {"y", length(y)}, {"text-anchor", anchor}});
-}
-
-LAYERBENCH_INLINE markup label(const point& start, std::string_view text) {
-  return label(start.x, start.y, text);
 }
 
 LAYERBENCH_INLINE markup line(const segment& of, const std::string& style) {

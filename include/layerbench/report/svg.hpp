@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -54,7 +53,9 @@ struct scale {
                            const std::string& anchor = "start", const std::string& style = "plain");
 
 /// The text at the place that a layout has found.
-[[nodiscard]] markup label(const point& start, std::string_view text);
+[[nodiscard]] inline markup label(const point& start, std::string_view text) {
+  return label(start.x, start.y, text);
+}
 
 [[nodiscard]] markup line(const segment& of, const std::string& style);
 

@@ -6,9 +6,6 @@
 #include <cstddef>
 #include <functional>
 #include <set>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,7 +15,6 @@
 #include <layerbench/base/description.hpp>
 #include <layerbench/result/context_difference.hpp>
 #include <layerbench/result/field_dimensions.hpp>
-#include <layerbench/result/measurement.hpp>
 
 namespace layerbench::result {
 

@@ -5,9 +5,6 @@
 #include <algorithm>
 #include <cctype>
 #include <cstddef>
-#include <optional>
-#include <string>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -15,7 +12,6 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/shape/record.hpp>
 
 namespace layerbench::result {
 

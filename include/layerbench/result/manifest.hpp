@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -13,6 +14,7 @@
 
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/op/op.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/shape/dtype.hpp>
 
@@ -47,13 +49,6 @@ struct planned {
   [[nodiscard]] std::string work() const { return fmt::format("{}/{}/{}", op, pass, key); }
 };
 
-/// The manifest's entry of a model's primitive.
-[[nodiscard]] planned planned_of(const model::primitive& primitive);
-
-/// The same with the state of its operands in a step of that data type.
-[[nodiscard]] planned planned_of(const model::primitive& primitive, const model::call_state& state,
-                                 dtype type);
-
 /// The primitives of one step of each case, measured or not. The cases keep the order in which the
 /// user named them.
 class manifest {
@@ -63,10 +58,20 @@ class manifest {
   /// The step of `model_case`; empty if it is new.
   std::vector<planned>& operator[](const case_name& model_case);
 
-  void erase(const case_name& model_case);
+  void erase(const case_name& model_case) {
+    std::erase_if(items_, [&](const entry& known) { return known.first == model_case; });
+  }
 
   /// Adds the missing cases of `other`, and missing times by its clocks inside chains.
-  void merge(const manifest& other);
+  void merge(const manifest& other) {
+    for (const entry& added : other) {
+      std::vector<planned>& step = (*this)[added.first];
+      if (step.empty()) step = added.second;
+      for (std::size_t i = 0; i < step.size() && step.size() == added.second.size(); ++i) {
+        if (!step[i].chain_seconds) step[i].chain_seconds = added.second[i].chain_seconds;
+      }
+    }
+  }
 
   void clear() { items_.clear(); }
   [[nodiscard]] bool empty() const { return items_.empty(); }
@@ -80,8 +85,41 @@ class manifest {
   std::vector<entry> items_;
 };
 
-}  // namespace layerbench::result
+/// The manifest's entry of a model's primitive.
+[[nodiscard]] inline planned planned_of(const model::primitive& primitive) {
+  planned result{primitive.layer,
+                 std::string(primitive.op.name()),
+                 std::string(op::name(primitive.pass)),
+                 primitive.op.key(),
+                 primitive.count(),
+                 primitive.inserted};
+  result.part = primitive.part;
+  result.layers = primitive.layers;
+  return result;
+}
 
-#ifndef LAYERBENCH_COMPILED
-#include <layerbench/result/manifest-inl.hpp>
-#endif
+/// The same with the state of its operands in a step of that data type.
+[[nodiscard]] inline planned planned_of(const model::primitive& primitive,
+                                        const model::call_state& state, dtype type) {
+  planned result = planned_of(primitive);
+  result.state = state.signature();
+  const std::vector<op::operand> operands = primitive.op.operands(primitive.pass, type);
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (std::ranges::find(state.operands, std::optional(i), &model::operand_state::same_as) !=
+        state.operands.end()) {
+      continue;
+    }
+    result.traffic.push_back({op::least_bytes({operands[i]}),
+                              state.operands.at(i).distance.value_or(state.footprint),
+                              operands[i].role == op::role::destination});
+  }
+  return result;
+}
+
+inline std::vector<planned>& manifest::operator[](const case_name& model_case) {
+  const auto found = std::ranges::find(items_, model_case, &entry::first);
+  if (found != items_.end()) return found->second;
+  return items_.emplace_back(model_case, std::vector<planned>{}).second;
+}
+
+}  // namespace layerbench::result

@@ -3,15 +3,12 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include <nlohmann/json.hpp>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/result/manifest.hpp>
 #include <layerbench/result/manifest_json.hpp>
 #include <layerbench/shape/json_error.hpp>
 

@@ -2,17 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
-#include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/result/name.hpp>
 
 namespace layerbench::result {
 

@@ -3,17 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
 #include <iterator>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -73,14 +66,6 @@ LAYERBENCH_INLINE std::string case_name::parameter(std::string_view of,
   return otherwise;
 }
 
-LAYERBENCH_INLINE std::int64_t case_name::ranks() const {
-  return detail::count_of(parameter("ranks", "1")).value_or(1);
-}
-
-LAYERBENCH_INLINE std::optional<std::int64_t> case_name::count(std::string_view of) const {
-  return detail::count_of(parameter(of, ""), 0);
-}
-
 LAYERBENCH_INLINE std::string case_name::model_text() const {
   std::string text = model;
   for (const auto& [name, value] : parameters) {
@@ -94,10 +79,6 @@ LAYERBENCH_INLINE std::string case_name::model_text() const {
 LAYERBENCH_INLINE std::string case_name::text() const {
   return fmt::format("{}/{}/{}/{}/batch:{}{}", phase(), backend, dtype, model, batch,
                      detail::parameter_text(parameters, "phase"));
-}
-
-LAYERBENCH_INLINE row_name row_name::chain(case_name model_case) {
-  return {std::move(model_case), "chain", "", "", ""};
 }
 
 LAYERBENCH_INLINE std::string row_name::text() const {
@@ -128,6 +109,12 @@ LAYERBENCH_INLINE std::optional<name_parameters> parse_parameters(
 }
 
 namespace detail {
+
+/// The end of names of rows and cases.
+struct name_end {
+  std::int64_t batch;
+  name_parameters parameters;
+};
 
 /// Reads a name of `names` plain components, `batch:<n>` and, from component `fixed` on,
 /// parameters; nothing for any other name.

@@ -52,10 +52,14 @@ struct case_name {
   [[nodiscard]] std::string phase() const { return parameter("phase", "inference"); }
 
   /// Processes or devices that take part. Each has one batch.
-  [[nodiscard]] std::int64_t ranks() const;
+  [[nodiscard]] std::int64_t ranks() const {
+    return detail::count_of(parameter("ranks", "1")).value_or(1);
+  }
 
   /// The value of a parameter that is a count; nothing where the name does not have it.
-  [[nodiscard]] std::optional<std::int64_t> count(std::string_view of) const;
+  [[nodiscard]] std::optional<std::int64_t> count(std::string_view of) const {
+    return detail::count_of(parameter(of, ""), 0);
+  }
 
   /// The model, and what it has no column for in tables: "resnet50, fusion openvino".
   [[nodiscard]] std::string model_text() const;
@@ -82,7 +86,9 @@ struct row_name {
   std::string cache;
 
   /// The row of the whole step of a case.
-  [[nodiscard]] static row_name chain(case_name model_case);
+  [[nodiscard]] static row_name chain(case_name model_case) {
+    return {std::move(model_case), "chain", "", "", ""};
+  }
   [[nodiscard]] bool is_chain() const { return op == "chain" && layer.empty(); }
 
   /// `<op>/<pass>/<backend>/<dtype>/<model>/<layer>/batch:<n>/cache:<state>[/<parameter>:<value>]`;
@@ -100,12 +106,6 @@ namespace detail {
 
 /// The component of a row's name that is a layer, or the layers in one call.
 inline constexpr std::size_t layer_position = 5;
-
-/// The end of names of rows and cases.
-struct name_end {
-  std::int64_t batch;
-  name_parameters parameters;
-};
 
 }  // namespace detail
 

@@ -4,30 +4,22 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
 #include <fstream>
-#include <functional>
 #include <istream>
-#include <set>
 #include <sstream>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/description.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/input_file.hpp>
 #include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/result/google_json_reader.hpp>
 #include <layerbench/result/manifest_json.hpp>
-#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/non_finite_json.hpp>
 #include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>

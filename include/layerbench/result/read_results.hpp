@@ -4,8 +4,6 @@
 
 #include <filesystem>
 #include <string>
-#include <string_view>
-#include <vector>
 
 #include <layerbench/result/measurement.hpp>
 

@@ -4,12 +4,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -21,6 +15,14 @@
 namespace layerbench::result {
 
 namespace detail {
+
+using name_parts = std::vector<std::string_view>;
+
+/// Parts at both ends that all names have.
+struct shared_ends {
+  std::size_t first = 0;
+  std::size_t last = 0;
+};
 
 /// Of each name at least one part is in neither end.
 [[nodiscard]] inline shared_ends shared_ends_of(const std::vector<name_parts>& all) {

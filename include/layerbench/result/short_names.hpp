@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,18 +16,6 @@ struct short_names {
   std::string shared;
   std::vector<std::string> own;  ///< the rest of each name, in their order: "conv1"
 };
-
-namespace detail {
-
-using name_parts = std::vector<std::string_view>;
-
-/// Parts at both ends that all names have.
-struct shared_ends {
-  std::size_t first = 0;
-  std::size_t last = 0;
-};
-
-}  // namespace detail
 
 /// Shortens `names`, whose parts stand between slashes. Names with different numbers of parts share
 /// only those at both ends. The name of a single row stays as it is.

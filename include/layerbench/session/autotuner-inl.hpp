@@ -4,29 +4,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <map>
-#include <memory>
 #include <optional>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
-#include <layerbench/backend/oracle.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/op/op.hpp>
-#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/result/plan_candidates.hpp>
-#include <layerbench/result/read_results.hpp>
 #include <layerbench/session/autotuner.hpp>
 #include <layerbench/session/plan_search.hpp>
 #include <layerbench/shape/dtype.hpp>
@@ -58,11 +43,6 @@ LAYERBENCH_INLINE void autotuner::restore(const std::string& file, const descrip
   }
   if (known_.empty() && !measures_)
     throw bad_input(file, "/benchmarks", "no row that names a plan");
-}
-
-LAYERBENCH_INLINE bool autotuner::forbids(const result::measurement& row,
-                                          const std::string& usual_threads) const {
-  return is_forbidden(work_name(row, usual_threads), row.label.algorithm);
 }
 
 LAYERBENCH_INLINE std::string autotuner::choose(const std::string& backend, int threads,

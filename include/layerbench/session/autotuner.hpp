@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -44,7 +43,9 @@ class autotuner {
   /// Whether a row was measured with a plan that must not be used. `usual_threads` are those of
   /// rows whose names have none.
   [[nodiscard]] bool forbids(const result::measurement& row,
-                             const std::string& usual_threads) const;
+                             const std::string& usual_threads) const {
+    return is_forbidden(work_name(row, usual_threads), row.label.algorithm);
+  }
 
   /// Returns the algorithm for an op on a backend's device; empty: the library's choice. Throws
   /// unsupported where the device has no plan, and device_lost.

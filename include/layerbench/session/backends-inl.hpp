@@ -3,25 +3,14 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
-#include <optional>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/registry.hpp>
-#include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/session/backends.hpp>
-#include <layerbench/session/options.hpp>
-#include <layerbench/session/program.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 

@@ -3,27 +3,16 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <map>
 #include <numeric>
-#include <optional>
 #include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/model/step.hpp>
 #include <layerbench/op/memory_order.hpp>
-#include <layerbench/op/op.hpp>
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/update.hpp>
 #include <layerbench/session/insert_reorders.hpp>
-#include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
 

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 #include <layerbench/machine/core_latency.hpp>
 #include <layerbench/machine/frequency_probe.hpp>

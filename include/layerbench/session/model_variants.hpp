@@ -2,34 +2,38 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/backend/registry.hpp>
+#include <layerbench/base/error.hpp>
+#include <layerbench/base/input_file.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/graph.hpp>
+#include <layerbench/model/sweep.hpp>
 #include <layerbench/session/options.hpp>
+#include <layerbench/shape/dtype.hpp>
 
 /// The graphs that a model file stands for: its sizes and fusions, and the rows of a sweep.
 namespace layerbench::run::detail {
-
-/// The sizes that were asked for in place of the shape file's own, in the order batches, tokens,
-/// contexts.
-[[nodiscard]] std::vector<model::parameter_values> sizes_of(const options& o);
-
-/// The fusion plans that were asked for; nothing stands for none. Throws bad_input,
-/// nothing_matched.
-[[nodiscard]] std::vector<std::optional<model::fusion_plan>> fusions_of(const options& o,
-                                                                        const registry& known);
 
 /// The names of the models of a suite, and the files that they come from.
 class model_names {
  public:
   /// Throws usage_error for the name of another file.
-  void add(const std::string& name, const std::filesystem::path& path);
+  void add(const std::string& name, const std::filesystem::path& path) {
+    if (is_same_file(seen_.try_emplace(name, path).first->second, path)) return;
+    throw usage_error(fmt::format("--model: {} and {} are both called '{}'; rename one",
+                                  seen_.at(name).string(), path.string(), name));
+  }
 
  private:
   std::map<std::string, std::filesystem::path> seen_;
@@ -41,16 +45,113 @@ struct model_variant {
   model::graph graph;
   std::optional<model::graph> in_integers = {};  ///< of s8, if it differs
 
-  [[nodiscard]] const model::graph& in(const std::string& type) const;
+  [[nodiscard]] const model::graph& in(const std::string& type) const {
+    return in_integers && type == name(dtype::s8) ? *in_integers : graph;
+  }
 };
 
+/// The sizes that were asked for in place of the shape file's own, in the order batches, tokens,
+/// contexts.
+[[nodiscard]] inline std::vector<model::parameter_values> sizes_of(const options& o) {
+  std::vector<model::parameter_values> all{{}};
+  const auto add = [&](const char* name, const std::vector<std::int64_t>& values) {
+    if (values.empty()) return;
+    std::vector<model::parameter_values> more;
+    for (const model::parameter_values& known : all) {
+      for (const std::int64_t value : values) more.emplace_back(known)[name] = value;
+    }
+    all = std::move(more);
+  };
+  add("batch", o.batches);
+  add("tokens", o.tokens);
+  add("context", o.context);
+  return all;
+}
+
+/// Throws usage_error where something was asked for that only models have.
+inline void require_rows_only(const options& o,
+                              const std::vector<std::optional<model::fusion_plan>>& fusions,
+                              const model::graph& sweep) {
+  if (o.phase != "inference") {
+    throw usage_error(
+        fmt::format("--phase: '{}' is a sweep; its file says which passes are timed", sweep.name));
+  }
+  if (std::ranges::any_of(fusions, [](const auto& plan) { return plan && plan->joins_layers(); })) {
+    throw usage_error(
+        fmt::format("--fusion: '{}' is a sweep; its rows have no layers to fuse", sweep.name));
+  }
+  if (!o.chain.empty()) {
+    throw usage_error(fmt::format(
+        "--chain: '{}' is a sweep, a list of separate rows, not a model; it cannot run as a whole",
+        sweep.name));
+  }
+}
+
+/// The fusion plans that were asked for; nothing stands for none. Throws bad_input,
+/// nothing_matched.
+[[nodiscard]] inline std::vector<std::optional<model::fusion_plan>> fusions_of(
+    const options& o, const registry& known) {
+  std::vector<std::optional<model::fusion_plan>> plans;
+  for (const std::string& asked : o.fusions) {
+    if (asked == model::no_fusion) {
+      plans.emplace_back();
+      continue;
+    }
+    const std::filesystem::path path = model::find_fusion(asked, o.shapes);
+    plans.emplace_back(model::load_fusion(path, known.ops));
+    const std::filesystem::path shipped =
+        std::filesystem::path(o.shapes) / "fusions" / (plans.back()->name + ".json");
+    if (identity_of(shipped) && !is_same_file(path, shipped)) {
+      throw usage_error(fmt::format("--fusion: {} is called '{}', as a shipped plan is; rename it",
+                                    path.string(), plans.back()->name));
+    }
+    const auto same = std::ranges::count_if(
+        plans, [&](const auto& other) { return other && other->name == plans.back()->name; });
+    if (same == 1) continue;
+    throw usage_error(fmt::format("--fusion: two plans are called '{}'", plans.back()->name));
+  }
+  return plans;
+}
+
+[[nodiscard]] inline bool same_ops(const model::graph& a, const model::graph& b) {
+  const auto key = [](const model::layer& one) { return one.op.key(); };
+  return std::ranges::equal(a.layers, b.layers, {}, key, key);
+}
+
 /// The variants of a model file: the rows of a sweep, or the model as each of the `fusions` has it.
-[[nodiscard]] std::vector<model_variant> variants_of(
+[[nodiscard]] inline std::vector<model_variant> variants_of(
     const model::graph& graph, const std::vector<std::optional<model::fusion_plan>>& fusions,
-    const options& o, const registry& known);
+    const options& o, const registry& known) {
+  std::vector<model_variant> parts;
+  if (is_sweep(graph)) {
+    require_rows_only(o, fusions, graph);
+    // Without a plan first, so that names of rows do not depend on the order of the option.
+    std::vector<std::optional<model::fusion_plan>> plans = fusions;
+    std::ranges::stable_partition(plans, [](const auto& plan) { return !plan; });
+    for (const model::graph& row : model::rows_of(graph)) {
+      const auto first = std::ssize(parts);
+      for (const auto& plan : plans) {
+        model_variant part{plan ? model::fused(row, *plan, known.ops) : row};
+        const auto is_same = [&](const model_variant& other) {
+          return same_ops(other.graph, part.graph);
+        };
+        // What a plan does not change is timed once.
+        if (std::any_of(parts.begin() + first, parts.end(), is_same)) continue;
+        parts.push_back(std::move(part));
+        if (!plan || parts.back().graph.inference_only.empty()) continue;
+        throw usage_error(fmt::format("--fusion={}: '{}' is a sweep; {}", plan->name, graph.name,
+                                      parts.back().graph.inference_only));
+      }
+    }
+    return parts;
+  }
+  for (const auto& plan : fusions) {
+    parts.push_back({plan ? model::fused(graph, *plan, known.ops) : graph});
+    const bool in_s8 = std::ranges::find(o.dtypes, name(dtype::s8)) != o.dtypes.end();
+    if (!plan || !plan->int8 || !in_s8) continue;
+    parts.back().in_integers = model::fused(graph, *plan, known.ops, dtype::s8);
+  }
+  return parts;
+}
 
 }  // namespace layerbench::run::detail
-
-#ifndef LAYERBENCH_COMPILED
-#include <layerbench/session/model_variants-inl.hpp>
-#endif

@@ -10,10 +10,8 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/backend/backend.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/fusion.hpp>
-#include <layerbench/model/memory_reuse.hpp>
 #include <layerbench/model/optimizer.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/timing/clock.hpp>

@@ -3,29 +3,15 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
-#include <optional>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
-#include <layerbench/session/case_state.hpp>
 #include <layerbench/session/stopping_criterion.hpp>
 
 namespace layerbench::run {
-
-LAYERBENCH_INLINE double stopping_criterion::budget_left(const case_state& model_case,
-                                                         std::span<const case_group> groups) const {
-  return share_of_budget(model_case, groups) - model_case.prepared - model_case.spent;
-}
 
 LAYERBENCH_INLINE double stopping_criterion::first_pass_seconds(double first_call) const {
   constexpr double warm_up = 0.002;
@@ -70,10 +56,6 @@ LAYERBENCH_INLINE bool stopping_criterion::over_budget(const case_state& model_c
   return model_case.spent >= std::min(share, 1.0) * time_limit(model_case, groups);
 }
 
-LAYERBENCH_INLINE bool stopping_criterion::lacks_chain(const case_state& model_case) const {
-  return model_case.end_to_end != nullptr && model_case.chain_rounds < limits_.min_rounds;
-}
-
 LAYERBENCH_INLINE void stopping_criterion::mark_done(case_state& model_case) const {
   for (row_state& row : model_case.rows) {
     row.done = row.done || (has_rounds(row) && !lacks_chain(model_case));
@@ -109,10 +91,6 @@ LAYERBENCH_INLINE double stopping_criterion::relative_width(std::vector<double> 
   const auto interval = stats::median_interval(values);
   if (!interval) return std::numeric_limits<double>::infinity();
   return (interval->high - interval->low) / 2 / stats::quantile(values, 0.5);
-}
-
-LAYERBENCH_INLINE bool stopping_criterion::has_rounds(const row_state& row) const {
-  return static_cast<std::int64_t>(row.rounds.size()) >= limits_.min_rounds;
 }
 
 LAYERBENCH_INLINE double stopping_criterion::end_sum(case_state& model_case,

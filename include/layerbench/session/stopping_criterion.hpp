@@ -43,7 +43,9 @@ class stopping_criterion {
 
   /// Seconds that `model_case`, which is among `groups`, has left of its share of the budget.
   [[nodiscard]] double budget_left(const case_state& model_case,
-                                   std::span<const case_group> groups) const;
+                                   std::span<const case_group> groups) const {
+    return share_of_budget(model_case, groups) - model_case.prepared - model_case.spent;
+  }
 
   /// Seconds of a row's first pass, by its first call: of a warm-up, and of twice the least time or
   /// of two samples.
@@ -69,7 +71,9 @@ class stopping_criterion {
                                  std::span<const case_group> groups) const;
 
   /// Whether the case's chain is to be run, and lacks rounds.
-  [[nodiscard]] bool lacks_chain(const case_state& model_case) const;
+  [[nodiscard]] bool lacks_chain(const case_state& model_case) const {
+    return model_case.end_to_end != nullptr && model_case.chain_rounds < limits_.min_rounds;
+  }
 
   /// Marks rows that earlier runs finished. They get further rounds while the chain lacks rounds,
   /// since both are compared round by round.
@@ -87,7 +91,9 @@ class stopping_criterion {
   /// values than an interval needs.
   [[nodiscard]] static double relative_width(std::vector<double> values);
 
-  [[nodiscard]] bool has_rounds(const row_state& row) const;
+  [[nodiscard]] bool has_rounds(const row_state& row) const {
+    return static_cast<std::int64_t>(row.rounds.size()) >= limits_.min_rounds;
+  }
   /// Decides whether the sum of all rows is known; returns its relative width.
   double end_sum(case_state& model_case, bool time_is_up) const;
 

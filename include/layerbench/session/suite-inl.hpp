@@ -3,21 +3,15 @@
 #pragma once
 
 #include <algorithm>
-#include <functional>
-#include <map>
-#include <memory>
 #include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/backend/host_backend.hpp>
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/registry.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/cache_state/state.hpp>
@@ -31,15 +25,8 @@
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/session/autotuner.hpp>
-#include <layerbench/session/backends.hpp>
-#include <layerbench/session/benchmark_row.hpp>
-#include <layerbench/session/chain.hpp>
-#include <layerbench/session/collectives.hpp>
 #include <layerbench/session/model_variants.hpp>
-#include <layerbench/session/options.hpp>
 #include <layerbench/session/planned_step.hpp>
-#include <layerbench/session/program.hpp>
 #include <layerbench/session/suite.hpp>
 #include <layerbench/session/suite_devices.hpp>
 
@@ -61,233 +48,286 @@ namespace detail {
   return result;
 }
 
-LAYERBENCH_INLINE suite_builder::suite_builder(const options& o, const program& what,
-                                               const registry& known, suite& all,
-                                               data_parallel_group* ranks, timing_mode timing,
-                                               name_filter wanted)
-    : o_(o),
-      what_(what),
-      known_(known),
-      all_(all),
-      ranks_(ranks),
-      timing_(timing),
-      wanted_(std::move(wanted)),
-      devices_(known, all.tuner, ranks, timing) {}
+/// A case, and what all its rows share.
+struct case_settings {
+  result::case_name model_case;
+  plan_request request;
+  int threads;
+  number_class numbers;
+  std::vector<std::string> caches;
+};
 
-LAYERBENCH_INLINE void suite_builder::add_case(const model::graph& graph, const case_settings& c) {
-  // A library may want reorders between the layers, and between the passes of a layer.
-  const bool in_model = !is_sweep(graph);
-  const bool reordered = in_model && (c.request.layout == layout::any || o_.phase == "training");
-  const model::step plain = step_of(graph, c.request.type);
-  if (wanted_ && !wanted_(possible_names(c, plain, reordered))) return;
-  const std::string row = in_model ? "" : graph.layers.front().name;
-  if (!added_.emplace(c.model_case, row).second) return;  // asked for twice
-  const std::shared_ptr<device_context> memory =
-      devices_.of(c.model_case.backend, c.threads, c.numbers);
-  const auto step =
-      std::make_shared<planned_step>(plain, c.request, memory, reordered, reuses_memory(graph));
-  const model::step_memory least = step->least_memory();
-  std::int64_t& footprint = all_.footprint[c.model_case];
-  footprint = std::max(footprint, least.footprint());
-  const std::vector<model::primitive> primitives = model::primitives(step->step());
-  std::vector<result::planned> step_plan;
-  for (const model::primitive& p : primitives) {
-    step_plan.push_back(result::planned_of(p, least.most_frequent_state(p), c.request.type));
-    step_plan.back().left_out = graph.left_out;
-    add_rows(c, memory, step, p, step_plan.back());
-  }
-  if (what_.whole_model() && in_model) add_chain(c, memory, step, primitives);
-  if (!o_.during.empty()) add_contended(c, memory, step, primitives, step_plan);
-  if (what_.is_predictable() && in_model) all_.manifest[c.model_case] = std::move(step_plan);
-}
+/// Fills a suite, case by case.
+class suite_builder {
+ public:
+  suite_builder(const options& o, const program& what, const registry& known, suite& all,
+                data_parallel_group* ranks, timing_mode timing, name_filter wanted)
+      : o_(o),
+        what_(what),
+        known_(known),
+        all_(all),
+        ranks_(ranks),
+        timing_(timing),
+        wanted_(std::move(wanted)),
+        devices_(known, all.tuner, ranks, timing) {}
 
-LAYERBENCH_INLINE model::graph suite_builder::peaks(const std::string& backend,
-                                                    const std::string& type, int threads) {
-  const compute_device& device = devices_.of(backend, threads)->device();
-  model::graph result =
-      device.is_host() ? host_peaks(*known_.find(backend), device.threads())
-                       : model::peak_graph_of_gpu(static_cast<std::int64_t>(device.cache_bytes()));
-  if (type != o_.dtypes.front()) {
-    std::erase_if(result.layers, [](const auto& item) { return item.op.name() != op::gemm::name; });
-  }
-  return result;
-}
-
-LAYERBENCH_INLINE model::graph suite_builder::host_peaks(const backend_entry& entry,
-                                                         int threads) const {
-  const machine::used_caches caches =
-      host_caches(entry.binding != nullptr ? entry.binding() : binding_of(known_), threads);
-  return model::peak_graph(caches.equal_parts, caches.last_bytes, threads);
-}
-
-LAYERBENCH_INLINE model::graph suite_builder::collectives(
-    const std::optional<model::graph>& trained, dtype type, std::int64_t ranks) {
-  const bool in_place = std::ranges::find(o_.in_place, op::allreduce::name) != o_.in_place.end();
-  model::collective_settings how{ranks, in_place, type, {}};
-  for (const std::string& kind : o_.collectives) {
-    how.kinds.push_back(from_name<op::collective_kind>(kind).value());
-  }
-  if (trained && is_sweep(*trained)) return model::collectives_of(*trained, how);
-  if (trained) return model::gradient_collectives(*trained, how);
-  return model::collective_sweep(how, host_buffer::available_bytes().value_or(INT64_MAX));
-}
-
-LAYERBENCH_INLINE case_settings suite_builder::settings_of(const model::graph& graph,
-                                                           const std::string& backend,
-                                                           const std::string& type, int threads,
-                                                           number_class numbers) const {
-  const layout image_layout = from_name<layout>(o_.layout).value();
-  result::case_name model_case{backend, type, graph.name, model::batch(graph), {}};
-  for (const std::string_view name : model::text_parameters) {
-    const auto value = model::parameter(graph, name);
-    if (!value || *value == graph.defaults.find(name)->second) continue;
-    model_case.parameters[std::string(name)] = std::to_string(*value);
-  }
-  if (o_.phase != "inference") model_case.parameters["phase"] = o_.phase;
-  if (image_layout != layout::nhwc) model_case.parameters["layout"] = o_.layout;
-  if (!graph.fusion.empty()) model_case.parameters["fusion"] = graph.fusion;
-  if (reuses_memory(graph)) model_case.parameters["memory"] = o_.memory;
-  if (numbers != number_class::normal) {
-    model_case.parameters["data"] = std::string(name(numbers));
-  }
-  const bool usual = what_.peaks || timing_ == default_timing(o_.data_parallel || what_.collective);
-  if (!usual && has_timings(backend, known_)) model_case.parameters["timing"] = o_.timing;
-  if (threads != o_.default_threads) model_case.parameters["threads"] = std::to_string(threads);
-  if (what_.collective && ranks(backend) > 1) {
-    model_case.parameters["ranks"] = std::to_string(ranks(backend));
-  }
-  if (ranks_ != nullptr) model_case.parameters["ranks"] = std::to_string(ranks_->size());
-  return {model_case,
-          {op::pass::fwd, dtype_from(type).value(), image_layout, o_.workspace_limit},
-          threads,
-          numbers,
-          caches_of(graph)};
-}
-
-LAYERBENCH_INLINE std::int64_t suite_builder::ranks(const std::string& backend) const {
-  return ranks_of(backend, known_).value_or(o_.ranks);
-}
-
-LAYERBENCH_INLINE std::vector<std::string> suite_builder::caches_of(
-    const model::graph& graph) const {
-  if (!o_.caches.empty()) return o_.caches;
-  return {std::string(name(is_sweep(graph) ? cache_state::hot : cache_state::model))};
-}
-
-LAYERBENCH_INLINE model::step suite_builder::step_of(const model::graph& graph, dtype type) const {
-  const model::op_names in_place{o_.in_place.begin(), o_.in_place.end()};
-  model::training how = o_.training();
-  if (ranks_ != nullptr) how.ranks = ranks_->size();
-  return model::step_of(graph, o_.phase, type, in_place, how);
-}
-
-LAYERBENCH_INLINE bool suite_builder::reuses_memory(const model::graph& graph) const {
-  return !is_sweep(graph) && o_.memory == name(model::memory_mode::reused);
-}
-
-LAYERBENCH_INLINE bool suite_builder::is_program_op(const op::any& op) const {
-  return what_.whole_model() || std::ranges::find(what_.ops, op.name()) != what_.ops.end();
-}
-
-LAYERBENCH_INLINE std::vector<std::string> suite_builder::possible_names(const case_settings& c,
-                                                                         const model::step& step,
-                                                                         bool reordered) const {
-  std::vector<std::string> names;
-  const auto add = [&](std::string_view op, op::pass pass, const std::string& layer) {
-    for (const std::string& state : c.caches) {
-      result::row_name row{c.model_case, std::string(op), std::string(op::name(pass)), layer,
-                           state};
-      names.push_back(row.text());
-      if (o_.during.empty()) continue;
-      row.model_case.parameters["during"] = o_.during;
-      names.push_back(row.text());
+  /// Adds a case of a model: its manifest and the rows of this program; or of one row of a
+  /// sweep, which is in no manifest. Does nothing where no row of it is wanted.
+  void add_case(const model::graph& graph, const case_settings& c) {
+    // A library may want reorders between the layers, and between the passes of a layer.
+    const bool in_model = !is_sweep(graph);
+    const bool reordered = in_model && (c.request.layout == layout::any || o_.phase == "training");
+    const model::step plain = step_of(graph, c.request.type);
+    if (wanted_ && !wanted_(possible_names(c, plain, reordered))) return;
+    const std::string row = in_model ? "" : graph.layers.front().name;
+    if (!added_.emplace(c.model_case, row).second) return;  // asked for twice
+    const std::shared_ptr<device_context> memory =
+        devices_.of(c.model_case.backend, c.threads, c.numbers);
+    const auto step =
+        std::make_shared<planned_step>(plain, c.request, memory, reordered, reuses_memory(graph));
+    const model::step_memory least = step->least_memory();
+    std::int64_t& footprint = all_.footprint[c.model_case];
+    footprint = std::max(footprint, least.footprint());
+    const std::vector<model::primitive> primitives = model::primitives(step->step());
+    std::vector<result::planned> step_plan;
+    for (const model::primitive& p : primitives) {
+      step_plan.push_back(result::planned_of(p, least.most_frequent_state(p), c.request.type));
+      step_plan.back().left_out = graph.left_out;
+      add_rows(c, memory, step, p, step_plan.back());
     }
-  };
-  for (const model::primitive& p : model::primitives(step)) {
-    if (is_program_op(p.op)) add(p.op.name(), p.pass, p.layer);
+    if (what_.whole_model() && in_model) add_chain(c, memory, step, primitives);
+    if (!o_.during.empty()) add_contended(c, memory, step, primitives, step_plan);
+    if (what_.is_predictable() && in_model) all_.manifest[c.model_case] = std::move(step_plan);
   }
-  if (!reordered) return names;
-  std::map<std::string, int> reorders;
-  for (const model::call& call : step.calls) {
-    for (const op::operand& operand : call.op.operands(call.pass, c.request.type)) {
-      if (operand.role == op::role::destination) continue;
-      const std::string name = reorder_name(call, operand);
-      const int number = ++reorders[name];
-      add(op::reorder::name, op::pass::fwd,
-          number == 1 ? name : fmt::format("{}_{}", name, number));
+
+  /// The list of peaks for that backend and so many threads. Streams are the same in all data
+  /// types, and measured in the first.
+  [[nodiscard]] model::graph peaks(const std::string& backend, const std::string& type,
+                                   int threads) {
+    const compute_device& device = devices_.of(backend, threads)->device();
+    model::graph result =
+        device.is_host()
+            ? host_peaks(*known_.find(backend), device.threads())
+            : model::peak_graph_of_gpu(static_cast<std::int64_t>(device.cache_bytes()));
+    if (type != o_.dtypes.front()) {
+      std::erase_if(result.layers,
+                    [](const auto& item) { return item.op.name() != op::gemm::name; });
     }
-  }
-  return names;
-}
-
-LAYERBENCH_INLINE bool suite_builder::measures(const model::step& step,
-                                               const model::primitive& p) const {
-  const auto own = [&](const op::any& op) { return is_program_op(op); };
-  const auto beside = [&](std::size_t i) {
-    return std::ranges::any_of(step.calls, [&](const model::call& other) {
-      const auto shared = [&](std::size_t tensor) { return other.uses(tensor); };
-      return own(other.op) && std::ranges::any_of(step.calls[i].tensors, shared);
-    });
-  };
-  return own(p.op) || (p.inserted && std::ranges::any_of(p.calls, beside));
-}
-
-LAYERBENCH_INLINE void suite_builder::add_rows(const case_settings& c,
-                                               const std::shared_ptr<device_context>& memory,
-                                               const std::shared_ptr<planned_step>& step,
-                                               const model::primitive& p,
-                                               const result::planned& planned) {
-  if (!measures(step->step(), p) || !memory->device().implements_op(p.op)) return;
-  for (const std::string& state : c.caches) {
-    const cache_state cache = from_name<cache_state>(state).value();
-    row_spec result{.name = {c.model_case, planned.op, planned.pass, p.layer, state},
-                    .op = p.op,
-                    .count = p.count(),
-                    .inserted = p.inserted,
-                    .request = c.request,
-                    .signature = cache == cache_state::model ? planned.state : ""};
-    result.request.pass = p.pass;
-    result.expected = known_.oracle.of(p.op.verified_as(), p.pass);
-    result.make_context = [step, p, cache] { return step->in_context(p, cache); };
-    all_.rows.push_back(std::make_unique<benchmark_row>(std::move(result), memory));
-  }
-}
-
-LAYERBENCH_INLINE void suite_builder::add_chain(const case_settings& c,
-                                                const std::shared_ptr<device_context>& memory,
-                                                const std::shared_ptr<planned_step>& step,
-                                                const std::vector<model::primitive>& primitives,
-                                                data_parallel_group* beside) {
-  if (!o_.chain.empty() && c.request.type == dtype::f8_e4m3) {
-    throw usage_error("--chain: not for f8_e4m3, since no call converts results in bf16 to it");
-  }
-  const auto make = [step, beside, seed = o_.seed] {
-    std::unique_ptr<chain> result = step->make_chain(seed);
-    if (beside != nullptr) result->overlap(*beside);
     return result;
-  };
-  const bool shares_memory = ranks_ != nullptr && memory->device().is_host();
-  const auto ranks = static_cast<std::size_t>(shares_memory ? ranks_->ranks_on_host() : 1);
-  const std::size_t copies =
-      beside == nullptr ? ranks : 2 * ranks;  // the overlapped chain is run in addition
-  const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
-  std::vector<std::vector<std::size_t>> calls;
-  for (const model::primitive& p : primitives) calls.push_back(p.calls);
-  all_.chains.push_back({c.model_case, make, bytes, std::move(calls)});
-}
-
-LAYERBENCH_INLINE void suite_builder::add_contended(case_settings c,
-                                                    const std::shared_ptr<device_context>& memory,
-                                                    const std::shared_ptr<planned_step>& step,
-                                                    const std::vector<model::primitive>& primitives,
-                                                    const std::vector<result::planned>& step_plan) {
-  c.model_case.parameters["during"] = o_.during;
-  for (std::size_t i = 0; i < primitives.size(); ++i) {
-    const model::primitive& p = primitives[i];
-    if (p.part != model::step_part::backward || p.op.name() == op::allreduce::name) continue;
-    add_rows(c, memory, step, p, step_plan[i]);
   }
-  if (what_.whole_model()) add_chain(c, memory, step, {}, ranks_);
+
+  [[nodiscard]] model::graph host_peaks(const backend_entry& entry, int threads) const {
+    const machine::used_caches caches =
+        host_caches(entry.binding != nullptr ? entry.binding() : binding_of(known_), threads);
+    return model::peak_graph(caches.equal_parts, caches.last_bytes, threads);
+  }
+
+  /// Collectives of the sizes of a model's gradients, or those of a sweep; without either, of
+  /// powers of two.
+  [[nodiscard]] model::graph collectives(const std::optional<model::graph>& trained, dtype type,
+                                         std::int64_t ranks) {
+    const bool in_place = std::ranges::find(o_.in_place, op::allreduce::name) != o_.in_place.end();
+    model::collective_settings how{ranks, in_place, type, {}};
+    for (const std::string& kind : o_.collectives) {
+      how.kinds.push_back(from_name<op::collective_kind>(kind).value());
+    }
+    if (trained && is_sweep(*trained)) return model::collectives_of(*trained, how);
+    if (trained) return model::gradient_collectives(*trained, how);
+    return model::collective_sweep(how, host_buffer::available_bytes().value_or(INT64_MAX));
+  }
+
+  /// The settings of a case, with those of its parameters that its name must show.
+  [[nodiscard]] case_settings settings_of(const model::graph& graph, const std::string& backend,
+                                          const std::string& type, int threads,
+                                          number_class numbers) const {
+    const layout image_layout = from_name<layout>(o_.layout).value();
+    result::case_name model_case{backend, type, graph.name, model::batch(graph), {}};
+    for (const std::string_view name : model::text_parameters) {
+      const auto value = model::parameter(graph, name);
+      if (!value || *value == graph.defaults.find(name)->second) continue;
+      model_case.parameters[std::string(name)] = std::to_string(*value);
+    }
+    if (o_.phase != "inference") model_case.parameters["phase"] = o_.phase;
+    if (image_layout != layout::nhwc) model_case.parameters["layout"] = o_.layout;
+    if (!graph.fusion.empty()) model_case.parameters["fusion"] = graph.fusion;
+    if (reuses_memory(graph)) model_case.parameters["memory"] = o_.memory;
+    if (numbers != number_class::normal) {
+      model_case.parameters["data"] = std::string(name(numbers));
+    }
+    const bool usual =
+        what_.peaks || timing_ == default_timing(o_.data_parallel || what_.collective);
+    if (!usual && has_timings(backend, known_)) model_case.parameters["timing"] = o_.timing;
+    if (threads != o_.default_threads) model_case.parameters["threads"] = std::to_string(threads);
+    if (what_.collective && ranks(backend) > 1) {
+      model_case.parameters["ranks"] = std::to_string(ranks(backend));
+    }
+    if (ranks_ != nullptr) model_case.parameters["ranks"] = std::to_string(ranks_->size());
+    return {model_case,
+            {op::pass::fwd, dtype_from(type).value(), image_layout, o_.workspace_limit},
+            threads,
+            numbers,
+            caches_of(graph)};
+  }
+
+  /// Ranks of a backend: as many as were started, or as the user wants in this program.
+  [[nodiscard]] std::int64_t ranks(const std::string& backend) const {
+    return ranks_of(backend, known_).value_or(o_.ranks);
+  }
+
+ private:
+  /// The cache states of its rows. Those of sweeps are hot, as in the benchmarks they come from.
+  [[nodiscard]] std::vector<std::string> caches_of(const model::graph& graph) const {
+    if (!o_.caches.empty()) return o_.caches;
+    return {std::string(name(is_sweep(graph) ? cache_state::hot : cache_state::model))};
+  }
+
+  [[nodiscard]] model::step step_of(const model::graph& graph, dtype type) const {
+    const model::op_names in_place{o_.in_place.begin(), o_.in_place.end()};
+    model::training how = o_.training();
+    if (ranks_ != nullptr) how.ranks = ranks_->size();
+    return model::step_of(graph, o_.phase, type, in_place, how);
+  }
+
+  /// Whether activations of the model share memory. Rows of sweeps have no others to share it with.
+  [[nodiscard]] bool reuses_memory(const model::graph& graph) const {
+    return !is_sweep(graph) && o_.memory == name(model::memory_mode::reused);
+  }
+
+  /// Whether the op is one of the program's.
+  [[nodiscard]] bool is_program_op(const op::any& op) const {
+    return what_.whole_model() || std::ranges::find(what_.ops, op.name()) != what_.ops.end();
+  }
+
+  /// Names of all rows that the case may have, without planning it. Among them are those of all
+  /// reorders that a library might want.
+  [[nodiscard]] std::vector<std::string> possible_names(const case_settings& c,
+                                                        const model::step& step,
+                                                        bool reordered) const {
+    std::vector<std::string> names;
+    const auto add = [&](std::string_view op, op::pass pass, const std::string& layer) {
+      for (const std::string& state : c.caches) {
+        result::row_name row{c.model_case, std::string(op), std::string(op::name(pass)), layer,
+                             state};
+        names.push_back(row.text());
+        if (o_.during.empty()) continue;
+        row.model_case.parameters["during"] = o_.during;
+        names.push_back(row.text());
+      }
+    };
+    for (const model::primitive& p : model::primitives(step)) {
+      if (is_program_op(p.op)) add(p.op.name(), p.pass, p.layer);
+    }
+    if (!reordered) return names;
+    std::map<std::string, int> reorders;
+    for (const model::call& call : step.calls) {
+      for (const op::operand& operand : call.op.operands(call.pass, c.request.type)) {
+        if (operand.role == op::role::destination) continue;
+        const std::string name = reorder_name(call, operand);
+        const int number = ++reorders[name];
+        add(op::reorder::name, op::pass::fwd,
+            number == 1 ? name : fmt::format("{}_{}", name, number));
+      }
+    }
+    return names;
+  }
+
+  /// Whether the program measures the primitive: it is of its ops, or was inserted before or behind
+  /// them.
+  [[nodiscard]] bool measures(const model::step& step, const model::primitive& p) const {
+    const auto own = [&](const op::any& op) { return is_program_op(op); };
+    const auto beside = [&](std::size_t i) {
+      return std::ranges::any_of(step.calls, [&](const model::call& other) {
+        const auto shared = [&](std::size_t tensor) { return other.uses(tensor); };
+        return own(other.op) && std::ranges::any_of(step.calls[i].tensors, shared);
+      });
+    };
+    return own(p.op) || (p.inserted && std::ranges::any_of(p.calls, beside));
+  }
+
+  void add_rows(const case_settings& c, const std::shared_ptr<device_context>& memory,
+                const std::shared_ptr<planned_step>& step, const model::primitive& p,
+                const result::planned& planned) {
+    if (!measures(step->step(), p) || !memory->device().implements_op(p.op)) return;
+    for (const std::string& state : c.caches) {
+      const cache_state cache = from_name<cache_state>(state).value();
+      row_spec result{.name = {c.model_case, planned.op, planned.pass, p.layer, state},
+                      .op = p.op,
+                      .count = p.count(),
+                      .inserted = p.inserted,
+                      .request = c.request,
+                      .signature = cache == cache_state::model ? planned.state : ""};
+      result.request.pass = p.pass;
+      result.expected = known_.oracle.of(p.op.verified_as(), p.pass);
+      result.make_context = [step, p, cache] { return step->in_context(p, cache); };
+      all_.rows.push_back(std::make_unique<benchmark_row>(std::move(result), memory));
+    }
+  }
+
+  /// The step run whole; with `beside` gradients are sent while it computes.
+  void add_chain(const case_settings& c, const std::shared_ptr<device_context>& memory,
+                 const std::shared_ptr<planned_step>& step,
+                 const std::vector<model::primitive>& primitives,
+                 data_parallel_group* beside = nullptr) {
+    if (!o_.chain.empty() && c.request.type == dtype::f8_e4m3) {
+      throw usage_error("--chain: not for f8_e4m3, since no call converts results in bf16 to it");
+    }
+    const auto make = [step, beside, seed = o_.seed] {
+      std::unique_ptr<chain> result = step->make_chain(seed);
+      if (beside != nullptr) result->overlap(*beside);
+      return result;
+    };
+    const bool shares_memory = ranks_ != nullptr && memory->device().is_host();
+    const auto ranks = static_cast<std::size_t>(shares_memory ? ranks_->ranks_on_host() : 1);
+    const std::size_t copies =
+        beside == nullptr ? ranks : 2 * ranks;  // the overlapped chain is run in addition
+    const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
+    std::vector<std::vector<std::size_t>> calls;
+    for (const model::primitive& p : primitives) calls.push_back(p.calls);
+    all_.chains.push_back({c.model_case, make, bytes, std::move(calls)});
+  }
+
+  /// Rows of what is computed while gradients are sent: in the backward part. They are in states of
+  /// the same step, and of no manifest of their own.
+  void add_contended(case_settings c, const std::shared_ptr<device_context>& memory,
+                     const std::shared_ptr<planned_step>& step,
+                     const std::vector<model::primitive>& primitives,
+                     const std::vector<result::planned>& step_plan) {
+    c.model_case.parameters["during"] = o_.during;
+    for (std::size_t i = 0; i < primitives.size(); ++i) {
+      const model::primitive& p = primitives[i];
+      if (p.part != model::step_part::backward || p.op.name() == op::allreduce::name) continue;
+      add_rows(c, memory, step, p, step_plan[i]);
+    }
+    if (what_.whole_model()) add_chain(c, memory, step, {}, ranks_);
+  }
+
+  const options& o_;
+  const program& what_;
+  const registry& known_;
+  suite& all_;
+  data_parallel_group* ranks_;
+  timing_mode timing_;
+  name_filter wanted_;
+  suite_devices devices_;
+  std::set<std::pair<result::case_name, std::string>> added_;  ///< with the sweep's row
+};
+
+/// Adds the collectives of the models, or a sweep of their sizes.
+template <class AddCases>
+void add_collectives(const options& o, const registry& known, suite_builder& maker,
+                     const AddCases& add_cases) {
+  model_names names;
+  for (const std::string& name : o.models) {
+    std::optional<model::graph> trained;
+    if (name != model::sweep_model) {
+      const std::filesystem::path path = model::find(name, o.shapes);
+      trained = model::load(path, std::nullopt, known.ops);
+      names.add(trained->name, path);
+    }
+    add_cases([&](const std::string& on, const std::string& type, int) {
+      return maker.collectives(trained, dtype_from(type).value(), maker.ranks(on));
+    });
+  }
 }
 
 inline void require_reusable_memory(const options& o) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <future>
 #include <memory>
 #include <optional>
@@ -14,19 +13,12 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
-#include <layerbench/backend/formula.hpp>
 #include <layerbench/backend/forward_results.hpp>
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/oracle.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/error.hpp>
-#include <layerbench/op/op.hpp>
 #include <layerbench/op/test_data.hpp>
 #include <layerbench/session/verify.hpp>
 #include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/dtype.hpp>
 #include <layerbench/topology/this_machine.hpp>
 
 namespace layerbench::run {
@@ -83,142 +75,172 @@ namespace detail {
   return checks == count ? j : j * (count - 1) / (checks - 1);
 }
 
-LAYERBENCH_INLINE exact_results::exact_results(const reference::exact_value& of,
-                                               reference::tensors inputs, bool device_is_host)
-    : of_(of),
-      inputs_(inputs),
-      formulas_(device_is_host ? 1 : machine::this_machine().processors().size()) {}
+/// The exact results of an op for given inputs, on several threads. Each thread has its own
+/// formula, since formulas keep what elements share.
+class exact_results {
+ public:
+  /// The arguments must outlive this. One thread per processor; only one where the device is the
+  /// host, whose own threads keep the processors busy.
+  exact_results(const reference::exact_value& of, reference::tensors inputs, bool device_is_host)
+      : of_(of),
+        inputs_(inputs),
+        formulas_(device_is_host ? 1 : machine::this_machine().processors().size()) {}
 
-LAYERBENCH_INLINE reference::sum exact_results::at(std::size_t output, std::int64_t index) {
-  return formula(0)(output, index);
-}
-
-LAYERBENCH_INLINE std::vector<reference::sum> exact_results::at(
-    std::size_t output, std::span<const std::int64_t> indices) {
-  constexpr double least_terms = 1e6;  // of a thread's work that outlasts its start
-  std::vector<reference::sum> values(indices.size());
-  if (indices.empty()) return values;
-  values[0] = formula(0)(output, indices[0]);
-  const auto terms = static_cast<double>(values[0].terms) * static_cast<double>(indices.size());
-  const std::size_t threads = terms < least_terms ? 1 : std::min(formulas_.size(), indices.size());
-  // Neighbours share the most, so each thread has a part of the indices that is in one piece.
-  const auto share = [&](std::size_t thread) {
-    const std::size_t first = std::max<std::size_t>(thread * indices.size() / threads, 1);
-    for (std::size_t j = first; j < (thread + 1) * indices.size() / threads; ++j) {
-      values[j] = formula(thread)(output, indices[j]);
+  [[nodiscard]] reference::sum at(std::size_t output, std::int64_t index) {
+    return formula(0)(output, index);
+  }
+  [[nodiscard]] std::vector<reference::sum> at(std::size_t output,
+                                               std::span<const std::int64_t> indices) {
+    constexpr double least_terms = 1e6;  // of a thread's work that outlasts its start
+    std::vector<reference::sum> values(indices.size());
+    if (indices.empty()) return values;
+    values[0] = formula(0)(output, indices[0]);
+    const auto terms = static_cast<double>(values[0].terms) * static_cast<double>(indices.size());
+    const std::size_t threads =
+        terms < least_terms ? 1 : std::min(formulas_.size(), indices.size());
+    // Neighbours share the most, so each thread has a part of the indices that is in one piece.
+    const auto share = [&](std::size_t thread) {
+      const std::size_t first = std::max<std::size_t>(thread * indices.size() / threads, 1);
+      for (std::size_t j = first; j < (thread + 1) * indices.size() / threads; ++j) {
+        values[j] = formula(thread)(output, indices[j]);
+      }
+    };
+    std::vector<std::future<void>> others;
+    for (std::size_t thread = 1; thread < threads; ++thread) {
+      others.push_back(std::async(std::launch::async, [&share, thread] {
+        machine::run_this_thread_on(machine::this_machine().processors());
+        share(thread);
+      }));
     }
-  };
-  std::vector<std::future<void>> others;
-  for (std::size_t thread = 1; thread < threads; ++thread) {
-    others.push_back(std::async(std::launch::async, [&share, thread] {
-      machine::run_this_thread_on(machine::this_machine().processors());
-      share(thread);
-    }));
+    share(0);
+    for (std::future<void>& other : others) other.get();
+    return values;
   }
-  share(0);
-  for (std::future<void>& other : others) other.get();
-  return values;
-}
 
-LAYERBENCH_INLINE const reference::exact_element& exact_results::formula(std::size_t thread) {
-  if (!formulas_[thread]) formulas_[thread] = of_(inputs_);
-  return formulas_[thread];
-}
-
-LAYERBENCH_INLINE trial_run::trial_run(compute_device& device, const any_plan& plan,
-                                       std::uint64_t seed, bool every_output)
-    : device_(device), plan_(plan), every_output_(every_output) {
-  host_buffer::require(host_bytes());
-  device.require_memory(bytes_of(plan));
-  workspace_ = device.allocate(plan.workspace_bytes());
-  std::vector<address> places;
-  for (std::size_t i = 0; i < operands().size(); ++i) {
-    const auto overwritten = overwritten_by(plan, i);
-    buffers_.push_back(device.allocate(overwritten ? 0 : operands()[i].bytes));
-    places.push_back(overwritten ? places[*overwritten] : buffers_.back()->data());
-    inputs_.emplace_back();
-    if (operands()[i].logical.role == op::role::destination) continue;
-    const test_data drawn(operands()[i].logical, operand_seed(seed, i));
-    inputs_.back() = device.is_host() ? reference::tensor(random_values(drawn)) : drawn;
-    write(plan, i, inputs_.back(), places.back());
+ private:
+  [[nodiscard]] const reference::exact_element& formula(std::size_t thread) {
+    if (!formulas_[thread]) formulas_[thread] = of_(inputs_);
+    return formulas_[thread];
   }
-  write_forward_results(device, plan, inputs_, places, seed);
-  bound_ = plan.bound_to(places, workspace_->data());
-}
 
-LAYERBENCH_INLINE void trial_run::run(std::byte poison) {
-  for (std::size_t i = 0; i < buffers_.size(); ++i) {
-    if (const auto overwritten =
-            overwritten_by(plan_, i)) {  // what it adds takes the poison's place
-      write(plan_, *overwritten, inputs_[*overwritten], buffers_[*overwritten]->data());
-      continue;
+  const reference::exact_value& of_;
+  reference::tensors inputs_;
+  std::vector<reference::exact_element> formulas_;  ///< by thread; made when first used
+};
+
+/// Runs of a plan on test data, in separate memory. Where the device is not the host, there are no
+/// elements of inputs on the host, and of outputs only if all are compared.
+class trial_run {
+ public:
+  trial_run(compute_device& device, const any_plan& plan, std::uint64_t seed, bool every_output)
+      : device_(device), plan_(plan), every_output_(every_output) {
+    host_buffer::require(host_bytes());
+    device.require_memory(bytes_of(plan));
+    workspace_ = device.allocate(plan.workspace_bytes());
+    std::vector<address> places;
+    for (std::size_t i = 0; i < operands().size(); ++i) {
+      const auto overwritten = overwritten_by(plan, i);
+      buffers_.push_back(device.allocate(overwritten ? 0 : operands()[i].bytes));
+      places.push_back(overwritten ? places[*overwritten] : buffers_.back()->data());
+      inputs_.emplace_back();
+      if (operands()[i].logical.role == op::role::destination) continue;
+      const test_data drawn(operands()[i].logical, operand_seed(seed, i));
+      inputs_.back() = device.is_host() ? reference::tensor(random_values(drawn)) : drawn;
+      write(plan, i, inputs_.back(), places.back());
     }
-    const bool written = operands()[i].logical.role == op::role::destination;
-    if (!written || operands()[i].bytes == 0) continue;
-    device_.fill(buffers_[i]->data(), operands()[i].bytes, poison);
+    write_forward_results(device, plan, inputs_, places, seed);
+    bound_ = plan.bound_to(places, workspace_->data());
   }
-  device_.activate();
-  bound_->run();
-  device_.synchronize();
-}
 
-LAYERBENCH_INLINE std::vector<float> trial_run::downloaded(std::size_t output) const {
-  return plan_.downloaded(output, at(output));
-}
-
-LAYERBENCH_INLINE std::optional<std::int64_t> trial_run::first_non_finite(
-    std::size_t output) const {
-  return plan_.first_non_finite(output, at(output));
-}
-
-LAYERBENCH_INLINE std::optional<std::int64_t> trial_run::first_difference(std::size_t output,
-                                                                          std::byte poison) {
-  const std::size_t bytes = operands()[output].bytes;
-  const std::unique_ptr<device_memory> earlier = device_.allocate(bytes);
-  device_.copy(earlier->data(), at(output), bytes);
-  run(poison);
-  return plan_.first_difference(output, earlier->data(), at(output));
-}
-
-LAYERBENCH_INLINE std::int64_t trial_run::checks(std::size_t output, exact_results& exact) const {
-  const std::int64_t count = elements(operands()[output].logical.extents);
-  if (every_output_ || count == 0) return count;
-  if (device_.is_host()) return std::min(count, sampled_outputs);
-  return std::min(count, device_sampled_outputs(exact.at(output, 0).terms));
-}
-
-LAYERBENCH_INLINE std::vector<float> trial_run::gather(std::size_t output,
-                                                       std::int64_t checks) const {
-  const std::int64_t count = elements(operands()[output].logical.extents);
-  std::vector<std::int64_t> indices;
-  for (std::int64_t j = 0; j < checks; ++j) indices.push_back(checked_index(j, checks, count));
-  return plan_.gather(output, at(output), indices);
-}
-
-LAYERBENCH_INLINE address trial_run::at(std::size_t output) const {
-  return buffers_[overwritten_by(plan_, output).value_or(output)]->data();
-}
-
-LAYERBENCH_INLINE std::size_t trial_run::bytes_of(const any_plan& plan) {
-  std::size_t bytes = plan.workspace_bytes();
-  for (const plan_operand& operand : plan.operands()) bytes += operand.bytes;
-  return bytes;
-}
-
-LAYERBENCH_INLINE std::size_t trial_run::host_bytes() const {
-  std::size_t bytes = device_.is_host() ? bytes_of(plan_) : 0;
-  std::size_t output = 0;
-  for (const plan_operand& operand : operands()) {
-    const auto values = static_cast<std::size_t>(elements(operand.logical.extents)) * sizeof(float);
-    const bool written = operand.logical.role == op::role::destination;
-    // A second run of integers is compared with the first.
-    const bool twice = is_integer(operand.logical.type);
-    const std::size_t needed = twice ? 3 * values + operand.bytes : values;
-    if (written && downloads()) output = std::max(output, needed);
-    if (!written && device_.is_host()) bytes += values;
+  /// Runs a call whose outputs are full of `poison` before.
+  void run(std::byte poison) {
+    for (std::size_t i = 0; i < buffers_.size(); ++i) {
+      if (const auto overwritten =
+              overwritten_by(plan_, i)) {  // what it adds takes the poison's place
+        write(plan_, *overwritten, inputs_[*overwritten], buffers_[*overwritten]->data());
+        continue;
+      }
+      const bool written = operands()[i].logical.role == op::role::destination;
+      if (!written || operands()[i].bytes == 0) continue;
+      device_.fill(buffers_[i]->data(), operands()[i].bytes, poison);
+    }
+    device_.activate();
+    bound_->run();
+    device_.synchronize();
   }
-  return bytes + output;
-}
+
+  /// Whether all elements of outputs come to the host.
+  [[nodiscard]] bool downloads() const { return every_output_ || device_.is_host(); }
+  /// What the latest run wrote.
+  [[nodiscard]] std::vector<float> downloaded(std::size_t output) const {
+    return plan_.downloaded(output, at(output));
+  }
+  [[nodiscard]] std::optional<std::int64_t> first_non_finite(std::size_t output) const {
+    return plan_.first_non_finite(output, at(output));
+  }
+  /// First element that differs after a further run on another poison, `poison`.
+  [[nodiscard]] std::optional<std::int64_t> first_difference(std::size_t output, std::byte poison) {
+    const std::size_t bytes = operands()[output].bytes;
+    const std::unique_ptr<device_memory> earlier = device_.allocate(bytes);
+    device_.copy(earlier->data(), at(output), bytes);
+    run(poison);
+    return plan_.first_difference(output, earlier->data(), at(output));
+  }
+  /// Number of outputs to compare with the formula.
+  [[nodiscard]] std::int64_t checks(std::size_t output, exact_results& exact) const {
+    const std::int64_t count = elements(operands()[output].logical.extents);
+    if (every_output_ || count == 0) return count;
+    if (device_.is_host()) return std::min(count, sampled_outputs);
+    return std::min(count, device_sampled_outputs(exact.at(output, 0).terms));
+  }
+  /// The elements that `checks` checks compare.
+  [[nodiscard]] std::vector<float> gather(std::size_t output, std::int64_t checks) const {
+    const std::int64_t count = elements(operands()[output].logical.extents);
+    std::vector<std::int64_t> indices;
+    for (std::int64_t j = 0; j < checks; ++j) indices.push_back(checked_index(j, checks, count));
+    return plan_.gather(output, at(output), indices);
+  }
+
+  [[nodiscard]] const std::vector<plan_operand>& operands() const { return plan_.operands(); }
+  /// Empty for outputs.
+  [[nodiscard]] const std::vector<reference::tensor>& inputs() const { return inputs_; }
+
+ private:
+  [[nodiscard]] address at(std::size_t output) const {
+    return buffers_[overwritten_by(plan_, output).value_or(output)]->data();
+  }
+  /// Bytes of operands and workspace.
+  [[nodiscard]] static std::size_t bytes_of(const any_plan& plan) {
+    std::size_t bytes = plan.workspace_bytes();
+    for (const plan_operand& operand : plan.operands()) bytes += operand.bytes;
+    return bytes;
+  }
+  /// Bytes of host memory: where the device is the host, the operands and the elements of inputs as
+  /// f32; those of one output at a time where they come to the host.
+  [[nodiscard]] std::size_t host_bytes() const {
+    std::size_t bytes = device_.is_host() ? bytes_of(plan_) : 0;
+    std::size_t output = 0;
+    for (const plan_operand& operand : operands()) {
+      const auto values =
+          static_cast<std::size_t>(elements(operand.logical.extents)) * sizeof(float);
+      const bool written = operand.logical.role == op::role::destination;
+      // A second run of integers is compared with the first.
+      const bool twice = is_integer(operand.logical.type);
+      const std::size_t needed = twice ? 3 * values + operand.bytes : values;
+      if (written && downloads()) output = std::max(output, needed);
+      if (!written && device_.is_host()) bytes += values;
+    }
+    return bytes + output;
+  }
+
+  compute_device& device_;
+  const any_plan& plan_;
+  bool every_output_;
+  std::unique_ptr<device_memory> workspace_;
+  std::vector<std::unique_ptr<device_memory>> buffers_;
+  std::vector<reference::tensor> inputs_;
+  std::unique_ptr<bound_plan> bound_;
+};
 
 /// Compares `checks` elements of an output; `got` are these, or all. Throws wrong_result where an
 /// error exceeds its bound. Returns the root mean square of the errors, each in units of what

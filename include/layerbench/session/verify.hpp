@@ -2,14 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/device.hpp>
@@ -55,72 +49,6 @@ inline constexpr std::int64_t sampled_outputs = 61;
 /// Number of outputs in a sampled check on a device that is not the host. The formula draws its
 /// terms anew for each output, so there are fewer outputs where one has very many terms.
 [[nodiscard]] std::int64_t device_sampled_outputs(std::int64_t terms);
-
-namespace detail {
-
-/// The exact results of an op for given inputs, on several threads. Each thread has its own
-/// formula, since formulas keep what elements share.
-class exact_results {
- public:
-  /// The arguments must outlive this. One thread per processor; only one where the device is the
-  /// host, whose own threads keep the processors busy.
-  exact_results(const reference::exact_value& of, reference::tensors inputs, bool device_is_host);
-
-  [[nodiscard]] reference::sum at(std::size_t output, std::int64_t index);
-  [[nodiscard]] std::vector<reference::sum> at(std::size_t output,
-                                               std::span<const std::int64_t> indices);
-
- private:
-  [[nodiscard]] const reference::exact_element& formula(std::size_t thread);
-
-  const reference::exact_value& of_;
-  reference::tensors inputs_;
-  std::vector<reference::exact_element> formulas_;  ///< by thread; made when first used
-};
-
-/// Runs of a plan on test data, in separate memory. Where the device is not the host, there are no
-/// elements of inputs on the host, and of outputs only if all are compared.
-class trial_run {
- public:
-  trial_run(compute_device& device, const any_plan& plan, std::uint64_t seed, bool every_output);
-
-  /// Runs a call whose outputs are full of `poison` before.
-  void run(std::byte poison);
-
-  /// Whether all elements of outputs come to the host.
-  [[nodiscard]] bool downloads() const { return every_output_ || device_.is_host(); }
-  /// What the latest run wrote.
-  [[nodiscard]] std::vector<float> downloaded(std::size_t output) const;
-  [[nodiscard]] std::optional<std::int64_t> first_non_finite(std::size_t output) const;
-  /// First element that differs after a further run on another poison, `poison`.
-  [[nodiscard]] std::optional<std::int64_t> first_difference(std::size_t output, std::byte poison);
-  /// Number of outputs to compare with the formula.
-  [[nodiscard]] std::int64_t checks(std::size_t output, exact_results& exact) const;
-  /// The elements that `checks` checks compare.
-  [[nodiscard]] std::vector<float> gather(std::size_t output, std::int64_t checks) const;
-
-  [[nodiscard]] const std::vector<plan_operand>& operands() const { return plan_.operands(); }
-  /// Empty for outputs.
-  [[nodiscard]] const std::vector<reference::tensor>& inputs() const { return inputs_; }
-
- private:
-  [[nodiscard]] address at(std::size_t output) const;
-  /// Bytes of operands and workspace.
-  [[nodiscard]] static std::size_t bytes_of(const any_plan& plan);
-  /// Bytes of host memory: where the device is the host, the operands and the elements of inputs as
-  /// f32; those of one output at a time where they come to the host.
-  [[nodiscard]] std::size_t host_bytes() const;
-
-  compute_device& device_;
-  const any_plan& plan_;
-  bool every_output_;
-  std::unique_ptr<device_memory> workspace_;
-  std::vector<std::unique_ptr<device_memory>> buffers_;
-  std::vector<reference::tensor> inputs_;
-  std::unique_ptr<bound_plan> bound_;
-};
-
-}  // namespace detail
 
 /// Runs `plan` on random data and compares its outputs with the reference formula, `expected`:
 /// every element, or a sample. A plan with opaque inputs runs on what its forward pass wrote.

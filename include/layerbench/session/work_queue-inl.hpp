@@ -3,19 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <map>
-#include <memory>
-#include <optional>
-#include <string>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/session/benchmark_row.hpp>
-#include <layerbench/session/case_state.hpp>
-#include <layerbench/session/chain.hpp>
 #include <layerbench/session/relative_cost.hpp>
 #include <layerbench/session/work_queue.hpp>
 

@@ -4,19 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <cstddef>
-#include <filesystem>
 #include <fstream>
 #include <ios>
 #include <set>
-#include <span>
-#include <string>
-#include <string_view>
 #include <system_error>
-#include <vector>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
@@ -41,35 +34,50 @@ LAYERBENCH_INLINE std::string token(std::string_view key) {
   return without_controls(escaped, /*one_line=*/true);
 }
 
-LAYERBENCH_INLINE bool duplicate_guard::operator()(int /*depth*/,
-                                                   nlohmann::json::parse_event_t event,
-                                                   value& parsed) {
-  using enum nlohmann::json::parse_event_t;
-  switch (event) {
-    case object_start:
-    case array_start:
-      if (!open_.empty() && open_.back().is_array) ++open_.back().items;
-      open_.push_back({.is_array = event == array_start, .keys = {}, .last_key = {}});
-      break;
-    case object_end:
-    case array_end: open_.pop_back(); break;
-    case key: add_key(parsed.get<std::string>()); break;
-    case nlohmann::json::parse_event_t::value:
-      if (!open_.empty() && open_.back().is_array) ++open_.back().items;
-      break;
-  }
-  return true;
-}
+/// Reports a duplicate key with its place. The parsed value would keep only one of the two.
+class duplicate_guard {
+ public:
+  explicit duplicate_guard(std::string file) : file_(std::move(file)) {}
 
-LAYERBENCH_INLINE void duplicate_guard::add_key(const std::string& name) {
-  open_.back().last_key = name;
-  if (open_.back().keys.insert(name).second) return;
-  std::string pointer;
-  for (const level& outer : open_) {
-    pointer += '/' + (outer.is_array ? std::to_string(outer.items - 1) : token(outer.last_key));
+  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, value& parsed) {
+    using enum nlohmann::json::parse_event_t;
+    switch (event) {
+      case object_start:
+      case array_start:
+        if (!open_.empty() && open_.back().is_array) ++open_.back().items;
+        open_.push_back({.is_array = event == array_start, .keys = {}, .last_key = {}});
+        break;
+      case object_end:
+      case array_end: open_.pop_back(); break;
+      case key: add_key(parsed.get<std::string>()); break;
+      case nlohmann::json::parse_event_t::value:
+        if (!open_.empty() && open_.back().is_array) ++open_.back().items;
+        break;
+    }
+    return true;
   }
-  throw bad_input(file_, pointer, "duplicate key; keep one of the two");
-}
+
+ private:
+  struct level {
+    bool is_array;
+    std::set<std::string> keys;
+    std::string last_key;
+    std::size_t items = 0;
+  };
+
+  void add_key(const std::string& name) {
+    open_.back().last_key = name;
+    if (open_.back().keys.insert(name).second) return;
+    std::string pointer;
+    for (const level& outer : open_) {
+      pointer += '/' + (outer.is_array ? std::to_string(outer.items - 1) : token(outer.last_key));
+    }
+    throw bad_input(file_, pointer, "duplicate key; keep one of the two");
+  }
+
+  std::string file_;
+  std::vector<level> open_;
+};
 
 }  // namespace detail
 
@@ -105,10 +113,6 @@ LAYERBENCH_INLINE value parse_text(const std::string& text, const std::string& f
       const nlohmann::json::exception& e) {  // a syntax error, or a number too large for a double
     throw bad_input(file, "", "not valid JSON: " + plain_words(e));
   }
-}
-
-LAYERBENCH_INLINE value parse_file(const std::filesystem::path& path) {
-  return parse_text(read_text(path), path.string());
 }
 
 LAYERBENCH_INLINE cursor cursor::operator[](std::string_view key) const {

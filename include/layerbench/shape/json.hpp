@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <filesystem>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,27 +22,6 @@ namespace detail {
 /// A key as part of a JSON pointer (RFC 6901).
 [[nodiscard]] std::string token(std::string_view key);
 
-/// Reports a duplicate key with its place. The parsed value would keep only one of the two.
-class duplicate_guard {
- public:
-  explicit duplicate_guard(std::string file) : file_(std::move(file)) {}
-
-  bool operator()(int /*depth*/, nlohmann::json::parse_event_t event, value& parsed);
-
- private:
-  struct level {
-    bool is_array;
-    std::set<std::string> keys;
-    std::string last_key;
-    std::size_t items = 0;
-  };
-
-  void add_key(const std::string& name);
-
-  std::string file_;
-  std::vector<level> open_;
-};
-
 }  // namespace detail
 
 /// The most bytes that a JSON file may have that is held in memory as a whole.
@@ -57,7 +35,9 @@ inline constexpr std::size_t most_file_bytes = std::size_t{64} << 20;
 [[nodiscard]] value parse_text(const std::string& text, const std::string& file);
 
 /// JSON of the file `path`.
-[[nodiscard]] value parse_file(const std::filesystem::path& path);
+[[nodiscard]] inline value parse_file(const std::filesystem::path& path) {
+  return parse_text(read_text(path), path.string());
+}
 
 /// A value in a JSON file and its place, for errors about it.
 class cursor {

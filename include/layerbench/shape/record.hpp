@@ -44,9 +44,13 @@ template <class Record, class Value>
   return {name, member, help, false};
 }
 
-/// The names of an enum's values, in order. An enum whose values have names specialises this.
+/// The names of an enum's values, in order: an array, which `list_names(Enum)` beside the enum
+/// returns, or a specialisation.
 template <class Enum>
 inline constexpr std::nullptr_t enum_names = nullptr;
+template <class Enum>
+  requires requires { list_names(Enum{}); }
+inline constexpr auto enum_names<Enum> = list_names(Enum{});
 
 template <class T>
 concept named_enum = std::is_enum_v<T> && requires { enum_names<T>.size(); };

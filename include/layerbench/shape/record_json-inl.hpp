@@ -4,9 +4,6 @@
 
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <stdexcept>
-#include <string>
 #include <string_view>
 #include <variant>
 #include <vector>
@@ -14,9 +11,6 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/json.hpp>
-#include <layerbench/shape/record.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::json {
@@ -133,25 +127,30 @@ inline void read_value(const cursor& at, const parameters& /*named*/, named_valu
   }
 }
 
-LAYERBENCH_INLINE value to_value(const pair& p) {
+[[nodiscard]] inline value to_value(const pair& p) {
   return p.v == p.h ? value(p.v) : value::array({p.v, p.h});
 }
 
-LAYERBENCH_INLINE value to_value(const pads& p) {
+[[nodiscard]] inline value to_value(const pads& p) {
   if (p.top != p.bottom || p.left != p.right) {
     return value::array({p.top, p.bottom, p.left, p.right});
   }
   return to_value(pair{p.top, p.left});
 }
 
-LAYERBENCH_INLINE value to_value(const named_values& list) {
+[[nodiscard]] inline value to_value(const margins& all) { return all.sizes; }
+[[nodiscard]] inline value to_value(position at) { return at.value; }
+[[nodiscard]] inline value to_value(const named_value& chosen) { return chosen.name(); }
+
+[[nodiscard]] inline value to_value(const named_values& list) {
   value names = value::array();
   for (const std::size_t index : list.indices) names.push_back(list.names[index]);
   return names;
 }
 
-LAYERBENCH_INLINE value to_value(const field_value& any_type) {
-  return std::visit([](const auto& held) { return to_value(held); }, any_type);
+template <class T>
+[[nodiscard]] value to_value(const T& plain) {
+  return plain;
 }
 
 }  // namespace detail
@@ -172,7 +171,7 @@ LAYERBENCH_INLINE void read_fields(const cursor& at, const parameters& named,
 }
 
 LAYERBENCH_INLINE value write_value(const field_value& any_type) {
-  return detail::to_value(any_type);
+  return std::visit([](const auto& held) { return detail::to_value(held); }, any_type);
 }
 
 LAYERBENCH_INLINE value write_fields(const record_fields& fields) {
@@ -185,25 +184,33 @@ LAYERBENCH_INLINE value write_fields(const record_fields& fields) {
 
 namespace detail {
 
-LAYERBENCH_INLINE value reference_to(std::string_view definition) {
+[[nodiscard]] inline value reference_to(std::string_view definition) {
   return {{"$ref", "#/$defs/" + std::string(definition)}};
 }
 
-LAYERBENCH_INLINE value schema_of(const dims& /*tag*/) {
+[[nodiscard]] inline value schema_of(std::int64_t /*tag*/) { return reference_to("size"); }
+[[nodiscard]] inline value schema_of(bool /*tag*/) { return {{"type", "boolean"}}; }
+[[nodiscard]] inline value schema_of(double /*tag*/) { return {{"type", "number"}}; }
+[[nodiscard]] inline value schema_of(const std::string& /*tag*/) { return {{"type", "string"}}; }
+[[nodiscard]] inline value schema_of(pair /*tag*/) { return reference_to("pair"); }
+[[nodiscard]] inline value schema_of(pads /*tag*/) { return reference_to("pads"); }
+[[nodiscard]] inline value schema_of(position /*tag*/) { return reference_to("padding"); }
+
+[[nodiscard]] inline value schema_of(const dims& /*tag*/) {
   return {{"type", "array"}, {"items", reference_to("size")}, {"minItems", 1}};
 }
 
-LAYERBENCH_INLINE value schema_of(const margins& /*tag*/) {
+[[nodiscard]] inline value schema_of(const margins& /*tag*/) {
   return {{"type", "array"}, {"items", reference_to("padding")}, {"minItems", 1}};
 }
 
-LAYERBENCH_INLINE value schema_of(named_value choice) {
+[[nodiscard]] inline value schema_of(named_value choice) {
   value names = value::array();
   for (const std::string_view name : choice.names) names.push_back(name);
   return {{"enum", names}};
 }
 
-LAYERBENCH_INLINE value schema_of(const named_values& list) {
+[[nodiscard]] inline value schema_of(const named_values& list) {
   return {{"type", "array"}, {"items", schema_of(named_value{0, list.names})}};
 }
 
@@ -226,7 +233,7 @@ LAYERBENCH_INLINE value fields_schema(const record_fields& fields) {
     if (f.required) {
       needed.push_back(f.name);
     } else if (!detail::follows_from_others(f.value)) {
-      entry["default"] = detail::to_value(f.value);
+      entry["default"] = write_value(f.value);
     }
     properties[std::string(f.name)] = entry;
   }

@@ -2,15 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <stdexcept>
 #include <string>
-#include <string_view>
 
-#include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
 
@@ -24,22 +21,6 @@ using parameters = std::map<std::string, std::int64_t, std::less<>>;
 /// [least, max_size].
 [[nodiscard]] std::int64_t read_size(const cursor& at, const parameters& named,
                                      std::int64_t least = 1);
-
-namespace detail {
-
-[[nodiscard]] value to_value(const pair& p);
-[[nodiscard]] value to_value(const pads& p);
-[[nodiscard]] inline value to_value(const margins& all) { return all.sizes; }
-[[nodiscard]] inline value to_value(position at) { return at.value; }
-[[nodiscard]] inline value to_value(const named_value& chosen) { return chosen.name(); }
-[[nodiscard]] value to_value(const named_values& list);
-template <class T>
-[[nodiscard]] value to_value(const T& plain) {
-  return plain;
-}
-[[nodiscard]] value to_value(const field_value& any_type);
-
-}  // namespace detail
 
 /// Reads values into `fields`, those of a default record. Throws bad_input naming file and field.
 void read_fields(const cursor& at, const parameters& named, record_fields& fields);
@@ -74,30 +55,9 @@ template <class Record>
   return write_fields(fields_of(record));
 }
 
-namespace detail {
-
-[[nodiscard]] value reference_to(std::string_view definition);
-[[nodiscard]] inline value schema_of(std::int64_t /*tag*/) { return reference_to("size"); }
-[[nodiscard]] inline value schema_of(bool /*tag*/) { return {{"type", "boolean"}}; }
-[[nodiscard]] inline value schema_of(double /*tag*/) { return {{"type", "number"}}; }
-[[nodiscard]] inline value schema_of(const std::string& /*tag*/) { return {{"type", "string"}}; }
-[[nodiscard]] inline value schema_of(pair /*tag*/) { return reference_to("pair"); }
-[[nodiscard]] inline value schema_of(pads /*tag*/) { return reference_to("pads"); }
-[[nodiscard]] value schema_of(const dims& /*tag*/);
-[[nodiscard]] value schema_of(const margins& /*tag*/);
-[[nodiscard]] inline value schema_of(position /*tag*/) { return reference_to("padding"); }
-[[nodiscard]] value schema_of(named_value choice);
-[[nodiscard]] value schema_of(const named_values& list);
-
-}  // namespace detail
-
 /// JSON schema of a record with these default `fields`. Sizes refer to the definitions `size`,
 /// `pair`, `pads` and `padding` of the file.
 [[nodiscard]] value fields_schema(const record_fields& fields);
-template <class Record>
-[[nodiscard]] value record_schema() {
-  return fields_schema(fields_of(Record{}));
-}
 
 }  // namespace layerbench::json
 

@@ -7,16 +7,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <string>
-#include <string_view>
 #include <system_error>
 #include <variant>
 #include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/record.hpp>
 #include <layerbench/shape/record_key.hpp>
 
 namespace layerbench {

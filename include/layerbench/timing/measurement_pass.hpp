@@ -3,14 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <vector>
 
 #include <sys/resource.h>
 
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/timing/interrupt.hpp>
 #include <layerbench/timing/sampler.hpp>
 
 namespace layerbench::run {

@@ -3,18 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <type_traits>
 #include <utility>
-#include <vector>
-
-#include <hwloc.h>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/topology/hwloc.hpp>
-#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::machine {
 

@@ -4,23 +4,16 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cstddef>
 #include <iterator>
-#include <optional>
-#include <set>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/topology/places.hpp>
-#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::machine {
 

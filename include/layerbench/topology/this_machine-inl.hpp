@@ -14,10 +14,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/system.hpp>
-#include <layerbench/topology/hwloc.hpp>
 #include <layerbench/topology/this_machine.hpp>
-#include <layerbench/topology/thread_binding.hpp>
-#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::machine {
 
@@ -59,10 +56,6 @@ LAYERBENCH_INLINE processor_list processors_of_control_groups() {
   processor_list allowed = processors_of_this_thread();
   run_this_thread_on(before);
   return allowed;
-}
-
-LAYERBENCH_INLINE thread_binding binding_of_this_thread() {
-  return {{processors_of_this_thread()}};
 }
 
 LAYERBENCH_INLINE const hwloc_machine& this_hwloc_machine() {

@@ -2,8 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <unistd.h>
-
 #include <layerbench/topology/hwloc.hpp>
 #include <layerbench/topology/thread_binding.hpp>
 #include <layerbench/topology/topology.hpp>
@@ -21,7 +19,9 @@ void run_this_thread_on(const processor_list& processors);
 [[nodiscard]] processor_list processors_of_control_groups();
 
 /// This thread, wherever it may run.
-[[nodiscard]] thread_binding binding_of_this_thread();
+[[nodiscard]] inline thread_binding binding_of_this_thread() {
+  return {{processors_of_this_thread()}};
+}
 
 /// hwloc's description of this machine, read once.
 [[nodiscard]] const hwloc_machine& this_hwloc_machine();

@@ -3,18 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cctype>
-#include <cstddef>
-#include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
-#include <string_view>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/topology/thread_binding.hpp>
-#include <layerbench/topology/topology.hpp>
 
 namespace layerbench::machine {
 
@@ -55,6 +50,30 @@ LAYERBENCH_INLINE std::vector<processor_list> processors_by_thread(const thread_
 }
 
 namespace detail {
+
+/// How many threads use each cache. A thread that may run on several of them uses one.
+using cache_users = std::map<const cache*, std::int64_t>;
+
+/// `select` returns the cache of a processor that is meant, or null.
+template <class Select>
+[[nodiscard]] cache_users users_of_caches(const std::vector<processor_list>& threads,
+                                          const Select& select) {
+  std::map<processor_list, std::int64_t> groups;
+  for (const processor_list& processors : threads) ++groups[processors];
+  cache_users users;
+  for (const auto& [processors, count] : groups) {
+    std::vector<const cache*> reachable;
+    for (const int processor : processors) {
+      const cache* one = select(processor);
+      const bool is_new = std::ranges::find(reachable, one) == reachable.end();
+      if (one != nullptr && is_new) reachable.push_back(one);
+    }
+    std::ranges::stable_sort(reachable, std::ranges::greater{}, &cache::bytes);
+    for (std::int64_t i = 0; i < count && !reachable.empty(); ++i)
+      ++users[reachable[static_cast<std::size_t>(i) % reachable.size()]];
+  }
+  return users;
+}
 
 [[nodiscard]] inline std::int64_t bytes_of(const cache_users& users) {
   std::int64_t sum = 0;
@@ -114,10 +133,6 @@ LAYERBENCH_INLINE std::vector<const memory_node*> nodes_of(const topology& of,
   std::erase_if(found,
                 [&](const memory_node* node) { return !intersect(node->processors, processors); });
   return found;
-}
-
-LAYERBENCH_INLINE processor_list united(const std::vector<processor_list>& threads) {
-  return thread_binding{threads}.processors();
 }
 
 LAYERBENCH_INLINE int threads_sharing_cores(const topology& of,

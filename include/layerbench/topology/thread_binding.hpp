@@ -2,13 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <map>
 #include <string_view>
 #include <vector>
 
@@ -45,34 +41,6 @@ struct used_caches {
   std::int64_t last_bytes = 0;     ///< of the last level, all together
 };
 
-namespace detail {
-
-/// How many threads use each cache. A thread that may run on several of them uses one.
-using cache_users = std::map<const cache*, std::int64_t>;
-
-/// `select` returns the cache of a processor that is meant, or null.
-template <class Select>
-[[nodiscard]] cache_users users_of_caches(const std::vector<processor_list>& threads,
-                                          const Select& select) {
-  std::map<processor_list, std::int64_t> groups;
-  for (const processor_list& processors : threads) ++groups[processors];
-  cache_users users;
-  for (const auto& [processors, count] : groups) {
-    std::vector<const cache*> reachable;
-    for (const int processor : processors) {
-      const cache* one = select(processor);
-      const bool is_new = std::ranges::find(reachable, one) == reachable.end();
-      if (one != nullptr && is_new) reachable.push_back(one);
-    }
-    std::ranges::stable_sort(reachable, std::ranges::greater{}, &cache::bytes);
-    for (std::int64_t i = 0; i < count && !reachable.empty(); ++i)
-      ++users[reachable[static_cast<std::size_t>(i) % reachable.size()]];
-  }
-  return users;
-}
-
-}  // namespace detail
-
 /// The caches that threads on these processors use (processors_by_thread).
 [[nodiscard]] used_caches caches_used_by(const topology& of,
                                          const std::vector<processor_list>& threads);
@@ -82,7 +50,9 @@ template <class Select>
                                                        const processor_list& processors);
 
 /// The processors that some of the threads may use.
-[[nodiscard]] processor_list united(const std::vector<processor_list>& threads);
+[[nodiscard]] inline processor_list united(const std::vector<processor_list>& threads) {
+  return thread_binding{threads}.processors();
+}
 
 /// How many of these threads share a core with an earlier one, although bound.
 [[nodiscard]] int threads_sharing_cores(const topology& of,

@@ -3,18 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -56,10 +50,6 @@ LAYERBENCH_INLINE std::vector<const cache*> last_level_caches(const topology& of
     found.push_back(used.back());
   }
   return found;
-}
-
-LAYERBENCH_INLINE std::vector<const cache*> last_level_caches(const topology& of) {
-  return last_level_caches(of, of.processors());
 }
 
 LAYERBENCH_INLINE std::vector<const memory_node*> innermost_nodes(const topology& of) {

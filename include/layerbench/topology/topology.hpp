@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -60,7 +59,9 @@ struct topology {
 /// The last-level caches of these processors, each once.
 [[nodiscard]] std::vector<const cache*> last_level_caches(const topology& of,
                                                           const processor_list& processors);
-[[nodiscard]] std::vector<const cache*> last_level_caches(const topology& of);
+[[nodiscard]] inline std::vector<const cache*> last_level_caches(const topology& of) {
+  return last_level_caches(of, of.processors());
+}
 
 /// The NUMA nodes without those that are also local to the processors of several others, such as
 /// memory behind CXL.

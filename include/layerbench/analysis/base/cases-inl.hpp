@@ -4,17 +4,11 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
-#include <span>
-#include <string>
 #include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -23,14 +17,12 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/fusion.hpp>
-#include <layerbench/model/graph.hpp>
 #include <layerbench/model/peak.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/result/context_difference.hpp>
-#include <layerbench/result/measurement.hpp>
 
 namespace layerbench::analysis {
 

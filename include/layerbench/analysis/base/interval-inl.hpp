@@ -4,20 +4,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <limits>
 #include <map>
 #include <numbers>
-#include <optional>
 #include <random>
-#include <span>
 #include <utility>
-#include <vector>
 
 #include <layerbench/analysis/base/interval.hpp>
-#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/stats.hpp>
 #include <layerbench/result/measurement.hpp>
 
 namespace layerbench::analysis {

@@ -10,11 +10,8 @@
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
-#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/base/peaks.hpp>
-#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/peak.hpp>
 #include <layerbench/op/gemm.hpp>

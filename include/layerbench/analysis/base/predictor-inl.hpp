@@ -4,24 +4,14 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <filesystem>
 #include <map>
-#include <optional>
 #include <ranges>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/interval.hpp>
-#include <layerbench/analysis/base/model_selection.hpp>
 #include <layerbench/analysis/base/peaks.hpp>
-#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
-#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>

@@ -4,15 +4,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <set>
-#include <span>
-#include <utility>
 
-#include <layerbench/analysis/base/interval.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/base/compiled.hpp>
@@ -102,10 +95,6 @@ LAYERBENCH_INLINE time_ratio of_few_rounds(time_ratio ratio, std::span<const ter
   ratio.low = after.sampling_low / before.sampling_high;
   ratio.high = after.sampling_high / before.sampling_low;
   return ratio;
-}
-
-LAYERBENCH_INLINE std::size_t whole_rounds(double rounds) {
-  return static_cast<std::size_t>(rounds + 1e-6);
 }
 
 }  // namespace detail

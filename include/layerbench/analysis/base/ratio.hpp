@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -66,7 +65,9 @@ void widen(const variance& of, time_ratio& ratio);
                                        std::span<const term> now);
 
 /// The rounds as an integer; rounding errors of the sum must not lose one.
-[[nodiscard]] std::size_t whole_rounds(double rounds);
+[[nodiscard]] inline std::size_t whole_rounds(double rounds) {
+  return static_cast<std::size_t>(rounds + 1e-6);
+}
 
 }  // namespace detail
 

@@ -3,21 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <map>
-#include <set>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/context_difference.hpp>
-#include <layerbench/result/measurement.hpp>
 
 namespace layerbench::analysis {
 
@@ -31,6 +23,17 @@ namespace detail {
   for (const auto& [name, value] : row.counters) text += fmt::format(" {}:{}", name, value);
   return text;
 }
+
+/// A timing, and the file that has it.
+struct owned_row {
+  std::size_t file;
+  const result::measurement* row;
+
+  /// Numbers in which different timings nearly always differ.
+  [[nodiscard]] auto numbers() const {
+    return std::tuple(row->seconds, row->cpu_seconds, row->round, row->calls);
+  }
+};
 
 /// Adds the rows of `all` whose content an earlier one has.
 inline void find_repeated(std::vector<owned_row> all, const std::vector<result::results>& files,

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -17,17 +16,6 @@
 namespace layerbench::analysis {
 
 namespace detail {
-
-/// A timing, and the file that has it.
-struct owned_row {
-  std::size_t file;
-  const result::measurement* row;
-
-  /// Numbers in which different timings nearly always differ.
-  [[nodiscard]] auto numbers() const {
-    return std::tuple(row->seconds, row->cpu_seconds, row->round, row->calls);
-  }
-};
 
 /// Rows that files have again.
 struct repeated_rows {

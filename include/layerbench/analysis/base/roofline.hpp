@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include <layerbench/model/peak.hpp>
 #include <layerbench/result/manifest.hpp>
 
 /// Lower bounds of a layer's time by the roofline model (Williams, Waterman and Patterson, 2009),
@@ -25,7 +26,10 @@ struct memory_level {
 
   /// Seconds to read and write that many bytes. Reading, writing and copying are measured; a mix is
   /// treated as a copy plus the remaining reads or writes.
-  [[nodiscard]] double seconds(double reads, double writes) const;
+  [[nodiscard]] double seconds(double reads, double writes) const {
+    const double copied = std::min(reads, writes);
+    return 2 * copied / copy + (reads - copied) / read + (writes - copied) / write;
+  }
 };
 
 /// The peaks of a device with a library, a data type and a number of threads.
@@ -38,10 +42,19 @@ struct peaks {
   std::vector<memory_level> levels = {};  ///< the nearest first
 
   /// Whether everything that roofs need is known.
-  [[nodiscard]] bool complete() const;
+  [[nodiscard]] bool complete() const {
+    return flops > 0 && call > 0 && !levels.empty() &&
+           std::ranges::all_of(levels, [](const memory_level& level) {
+             return level.read > 0 && level.write > 0 && level.copy > 0;
+           });
+  }
 
   /// The level that holds an operand at reuse distance `reuse`, in bytes, its own bytes included.
-  [[nodiscard]] std::size_t level_of(double reuse) const;
+  [[nodiscard]] std::size_t level_of(double reuse) const {
+    const auto found = std::ranges::find_if(
+        levels, [&](const memory_level& level) { return reuse <= level.capacity; });
+    return std::min(static_cast<std::size_t>(found - levels.begin()), levels.size() - 1);
+  }
 };
 
 /// The lower bounds of one call in seconds. The largest is its bottleneck.
@@ -53,20 +66,46 @@ struct roofs {
 
   [[nodiscard]] double seconds() const { return std::max({compute, memory, call}); }
   /// The bottleneck: compute, memory, memory:<cache> or latency.
-  [[nodiscard]] std::string bound() const;
+  [[nodiscard]] std::string bound() const {
+    if (seconds() == call) return "latency";
+    if (memory <= compute) return "compute";
+    return level == model::peak_memory ? level : "memory:" + level;
+  }
 };
 
 /// The roofs of a call with these FLOPs and operands.
-[[nodiscard]] roofs roofs_of(double flops, std::span<const result::operand_traffic> traffic,
-                             const peaks& of);
+[[nodiscard]] inline roofs roofs_of(double flops, std::span<const result::operand_traffic> traffic,
+                                    const peaks& of) {
+  struct level_bytes {
+    double read = 0;
+    double written = 0;
+  };
+  std::vector<level_bytes> at(of.levels.size());
+  for (const result::operand_traffic& operand : traffic) {
+    const auto bytes = static_cast<double>(operand.bytes);
+    level_bytes& level = at[of.level_of(static_cast<double>(operand.distance) + bytes)];
+    (operand.written ? level.written : level.read) += bytes;
+  }
+  roofs result{flops / of.flops, 0, of.call, of.levels.front().name};
+  double most = 0;
+  for (std::size_t i = 0; i < at.size(); ++i) {
+    const double seconds = of.levels[i].seconds(at[i].read, at[i].written);
+    result.memory += seconds;
+    if (seconds <= most) continue;
+    most = seconds;
+    result.level = of.levels[i].name;
+  }
+  return result;
+}
 
 /// The traffic of a call that is repeated on the same operands: between two uses of an operand all
 /// other operands are used.
-[[nodiscard]] std::vector<result::operand_traffic> hot(
-    std::vector<result::operand_traffic> traffic);
+[[nodiscard]] inline std::vector<result::operand_traffic> hot(
+    std::vector<result::operand_traffic> traffic) {
+  std::int64_t total = 0;
+  for (const result::operand_traffic& operand : traffic) total += operand.bytes;
+  for (result::operand_traffic& operand : traffic) operand.distance = total - operand.bytes;
+  return traffic;
+}
 
 }  // namespace layerbench::analysis
-
-#ifndef LAYERBENCH_COMPILED
-#include <layerbench/analysis/base/roofline-inl.hpp>
-#endif

@@ -3,20 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
 #include <ranges>
-#include <set>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
-#include <layerbench/result/measurement.hpp>
 
 namespace layerbench::analysis {
 

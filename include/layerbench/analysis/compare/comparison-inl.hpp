@@ -5,27 +5,17 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
-#include <layerbench/analysis/compare/dimension.hpp>
-#include <layerbench/analysis/compare/pairs.hpp>
-#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 
 namespace layerbench::analysis {

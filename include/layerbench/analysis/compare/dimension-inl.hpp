@@ -3,24 +3,15 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <map>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/result/context_difference.hpp>
-#include <layerbench/result/measurement.hpp>
-#include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {
 

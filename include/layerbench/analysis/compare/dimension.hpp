@@ -28,14 +28,9 @@ enum class compared_dimension : std::uint8_t {
   gpu,       ///< GPU, of equal ones in one machine or several equal ones
 };
 
-}  // namespace layerbench::analysis
-
-template <>
-inline constexpr std::array<std::string_view, 6>
-    layerbench::enum_names<layerbench::analysis::compared_dimension>{"version",  "device", "driver",
-                                                                     "settings", "node",   "gpu"};
-
-namespace layerbench::analysis {
+[[nodiscard]] constexpr std::array<std::string_view, 6> list_names(compared_dimension /*tag*/) {
+  return {"version", "device", "driver", "settings", "node", "gpu"};
+}
 
 /// How the contexts of two sides differ.
 struct difference {

@@ -3,17 +3,13 @@
 #pragma once
 
 #include <utility>
-#include <vector>
 
 #include <layerbench/analysis/base/json.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
-#include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/text.hpp>
-#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {

@@ -4,16 +4,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
 #include <set>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>

@@ -3,33 +3,23 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <functional>
 #include <map>
-#include <string>
-#include <string_view>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/base/text.hpp>
-#include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/analysis/compare/text.hpp>
-#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/short_names.hpp>
-#include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {
 
@@ -125,6 +115,12 @@ LAYERBENCH_INLINE std::string verdict_text(const compared& of) {
 LAYERBENCH_INLINE std::string between_text(const time_ratio& of) {
   return of.has_interval() ? fmt::format("{:.3f} to {:.3f}", of.low, of.high) : "";
 }
+
+/// A layer or model of a table, with its title there.
+struct ratio_row {
+  std::string title;
+  const compared* of;
+};
 
 /// A table of both times of each row, their ratio and the verdict. Intervals have no column if no
 /// row has one.

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -36,12 +35,6 @@ namespace detail {
 /// The interval of a ratio. With few rounds or pairs it spans their extremes.
 [[nodiscard]] std::string between_text(const time_ratio& of);
 
-/// A layer or model of a table, with its title there.
-struct ratio_row {
-  std::string title;
-  const compared* of;
-};
-
 /// "most of the change: conv1 +0.31 ms (62 %)".
 [[nodiscard]] std::string contributors_text(const std::vector<contributor>& top);
 
@@ -65,14 +58,9 @@ struct layers_shown {
   comparison_order order = comparison_order::change;
 };
 
-}  // namespace layerbench::analysis
-
-template <>
-inline constexpr std::array<std::string_view, 4>
-    layerbench::enum_names<layerbench::analysis::comparison_order>{"change", "ratio", "time",
-                                                                   "name"};
-
-namespace layerbench::analysis {
+[[nodiscard]] constexpr std::array<std::string_view, 4> list_names(comparison_order /*tag*/) {
+  return {"change", "ratio", "time", "name"};
+}
 
 /// All layers that became faster or slower, largest changes first. Unclear and then unchanged
 /// layers follow, up to ten rows. `how` may ask for others, and for another order. `names` are

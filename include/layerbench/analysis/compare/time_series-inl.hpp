@@ -3,19 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <chrono>
 #include <cstddef>
-#include <cstdint>
 #include <ctime>
 #include <iomanip>
-#include <optional>
-#include <span>
 #include <sstream>
-#include <string>
 #include <utility>
-#include <vector>
 
-#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/context_difference.hpp>
@@ -41,10 +34,6 @@ LAYERBENCH_INLINE std::optional<std::chrono::sys_seconds> instant(const std::str
 
 LAYERBENCH_INLINE bool history_point::has_confidence_interval() const {
   return predicted.step->kind == interval_method::bootstrap;
-}
-
-LAYERBENCH_INLINE double change(const history_point& before, const history_point& now) {
-  return now.predicted.step->seconds / before.predicted.step->seconds - 1;
 }
 
 LAYERBENCH_INLINE bool changed(const history_point& before, const history_point& now) {

@@ -4,7 +4,6 @@
 
 #include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <optional>
 #include <span>
 #include <string>
@@ -33,7 +32,9 @@ struct history_point {
 };
 
 /// The relative change of the step since `before`.
-[[nodiscard]] double change(const history_point& before, const history_point& now);
+[[nodiscard]] inline double change(const history_point& before, const history_point& now) {
+  return now.predicted.step->seconds / before.predicted.step->seconds - 1;
+}
 
 /// Whether the step has changed: both points have intervals, and these do not overlap.
 [[nodiscard]] bool changed(const history_point& before, const history_point& now);

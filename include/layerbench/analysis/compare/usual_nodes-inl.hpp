@@ -4,16 +4,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <ranges>
-#include <span>
 #include <utility>
-#include <vector>
 
-#include <layerbench/analysis/base/interval.hpp>
-#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/usual_nodes.hpp>
-#include <layerbench/analysis/compare/verdict.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
 
@@ -33,6 +27,8 @@ LAYERBENCH_INLINE bool node_sum::has_enough_rounds() const {
 }
 
 namespace detail {
+
+using node_indices = std::vector<std::size_t>;
 
 [[nodiscard]] inline double mean_logarithm(std::span<const node_sum> all, const node_indices& of) {
   double sum = 0;

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <span>
 #include <vector>
@@ -34,12 +33,6 @@ struct nodes_compared {
   std::vector<bool> usual;      ///< by node
   double usual_seconds = 0;     ///< geometric mean of the usual nodes
 };
-
-namespace detail {
-
-using node_indices = std::vector<std::size_t>;
-
-}  // namespace detail
 
 /// Compares one sum of timings over nodes (at least `min_nodes`). Outliers are found by Rosner's
 /// generalized extreme Studentized deviate (Percentage Points for a Generalized ESD Many-Outlier

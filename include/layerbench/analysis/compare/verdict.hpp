@@ -23,13 +23,9 @@ enum class verdict : std::uint8_t {
   unclear,  ///< none of these: the timings vary too much, or are too few
 };
 
-}  // namespace layerbench::analysis
-
-template <>
-inline constexpr std::array<std::string_view, 4>
-    layerbench::enum_names<layerbench::analysis::verdict>{"faster", "slower", "same", "unclear"};
-
-namespace layerbench::analysis {
+[[nodiscard]] constexpr std::array<std::string_view, 4> list_names(verdict /*tag*/) {
+  return {"faster", "slower", "same", "unclear"};
+}
 
 /// A ratio among others, with its verdict.
 struct compared {

@@ -3,19 +3,14 @@
 #pragma once
 
 #include <optional>
-#include <span>
 #include <utility>
 
 #include <layerbench/analysis/base/json.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/fusion_gain.hpp>
 #include <layerbench/analysis/predict/json.hpp>
-#include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/analysis/predict/text.hpp>
-#include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/analysis/roofline/json.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/shape/json.hpp>
 
 namespace layerbench::analysis {
 

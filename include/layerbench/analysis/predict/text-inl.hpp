@@ -4,33 +4,21 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <ranges>
 #include <set>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/breakdown.hpp>
-#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/predict/estimate.hpp>
-#include <layerbench/analysis/predict/fusion_gain.hpp>
-#include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/analysis/predict/text.hpp>
-#include <layerbench/analysis/predict/training_cost.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/short_names.hpp>
 

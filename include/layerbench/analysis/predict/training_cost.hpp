@@ -20,11 +20,19 @@ struct training_run {
 };
 
 /// Steps of the run: the last batch of an epoch may be smaller, but takes a step.
-[[nodiscard]] std::int64_t steps_of(const training_run& run, const prediction& p);
+[[nodiscard]] inline std::int64_t steps_of(const training_run& run, const prediction& p) {
+  const std::int64_t batch = p.model_case.batch * p.model_case.ranks();
+  return run.epochs * ((run.images + batch - 1) / batch);
+}
 
 /// Hours of the run: steps alone, without input, evaluation and checkpoints. Nothing for inference
 /// and where layers are missing.
-[[nodiscard]] std::optional<estimate> hours_of(const training_run& run, const prediction& p);
+[[nodiscard]] inline std::optional<estimate> hours_of(const training_run& run,
+                                                      const prediction& p) {
+  if (p.model_case.phase() != "training" || !p.step || p.partial()) return std::nullopt;
+  constexpr double seconds_per_hour = 3600;
+  return seconds_of(p).times(static_cast<double>(steps_of(run, p)) / seconds_per_hour);
+}
 
 /// What they cost; nothing without a price.
 [[nodiscard]] inline std::optional<estimate> price_of(const training_run& run,
@@ -34,7 +42,3 @@ struct training_run {
 }
 
 }  // namespace layerbench::analysis
-
-#ifndef LAYERBENCH_COMPILED
-#include <layerbench/analysis/predict/training_cost-inl.hpp>
-#endif

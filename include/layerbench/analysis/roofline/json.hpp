@@ -4,7 +4,6 @@
 
 #include <cmath>
 
-#include <layerbench/analysis/base/json.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
 #include <layerbench/shape/json.hpp>

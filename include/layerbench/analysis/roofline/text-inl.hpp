@@ -3,23 +3,17 @@
 #pragma once
 
 #include <cmath>
-#include <cstddef>
-#include <span>
-#include <string>
 #include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/prediction.hpp>
-#include <layerbench/analysis/base/roofline.hpp>
 #include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/roofline/bounds.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/program_path.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 
 namespace layerbench::analysis {
@@ -32,10 +26,6 @@ LAYERBENCH_INLINE std::string gigaflops(const layer_time& layer) {
 LAYERBENCH_INLINE std::string percent_of_peak(const layer_time& layer) {
   const auto share = share_of_roof(layer);
   return share ? format::percent(*share) : "";
-}
-
-LAYERBENCH_INLINE std::string bound_of(const layer_time& layer) {
-  return layer.roofs ? layer.roofs->bound() : "";
 }
 
 LAYERBENCH_INLINE std::string giga(double per_second) {

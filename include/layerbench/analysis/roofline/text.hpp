@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -24,7 +23,9 @@ namespace layerbench::analysis {
 [[nodiscard]] std::string percent_of_peak(const layer_time& layer);
 
 /// The bottleneck of a layer; empty where no peak is known.
-[[nodiscard]] std::string bound_of(const layer_time& layer);
+[[nodiscard]] inline std::string bound_of(const layer_time& layer) {
+  return layer.roofs ? layer.roofs->bound() : "";
+}
 
 /// Bandwidths by level of memory.
 [[nodiscard]] table bandwidths(const peaks& of);

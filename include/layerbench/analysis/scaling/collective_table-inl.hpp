@@ -5,30 +5,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <iterator>
-#include <map>
-#include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/analysis/base/interval.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
-#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
-#include <layerbench/analysis/scaling/link.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/stats.hpp>
-#include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/builtin.hpp>
 #include <layerbench/result/context_difference.hpp>
-#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::analysis {
@@ -86,10 +75,6 @@ LAYERBENCH_INLINE collective_time collective_table::time(double bytes, std::int6
   const double low = known.seconds - stats::root_of_squares(known.seconds - known.low, fit_error);
   const double high = known.seconds + stats::root_of_squares(known.high - known.seconds, fit_error);
   return detail::scaled({known.seconds, std::max(low, 0.0), high}, ratio);
-}
-
-LAYERBENCH_INLINE std::string collective_table::found::kind() const {
-  return row->name.model_case.backend + ' ' + row->name.model_case.dtype;
 }
 
 LAYERBENCH_INLINE std::vector<collective_table::found> collective_table::rows_in(

@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <span>
@@ -60,7 +59,9 @@ class collective_table {
     const result::measurement* row;
     op::allreduce allreduce;
 
-    [[nodiscard]] std::string kind() const;
+    [[nodiscard]] std::string kind() const {
+      return row->name.model_case.backend + ' ' + row->name.model_case.dtype;
+    }
   };
 
   /// The all-reduces over several ranks. Throws bad_input if they are of several devices, backends

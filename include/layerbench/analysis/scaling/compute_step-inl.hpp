@@ -3,36 +3,24 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/scaling/compute_step.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/model/buckets.hpp>
-#include <layerbench/model/graph.hpp>
-#include <layerbench/model/optimizer.hpp>
-#include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/result/manifest.hpp>
-#include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::analysis {
 
-LAYERBENCH_INLINE double compute_step::seconds(model::step_part of) const {
-  return parts.at(static_cast<std::size_t>(of));
-}
-
 namespace detail {
+
+using work_and_part = std::pair<std::string, model::step_part>;
 
 /// Seconds of a call by its work and its part of the step. The position of inserted primitives is
 /// unknown, so their time is spread over the calls of their part in proportion to the calls' times.

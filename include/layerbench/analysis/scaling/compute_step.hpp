@@ -5,7 +5,6 @@
 #include <array>
 #include <cstddef>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include <layerbench/analysis/base/prediction.hpp>
@@ -40,14 +39,10 @@ struct compute_step {
   double overhead = 0;  ///< framework's seconds per step, after everything else
   step_time whole;      ///< the step on a single device, as predicted
 
-  [[nodiscard]] double seconds(model::step_part of) const;
+  [[nodiscard]] double seconds(model::step_part of) const {
+    return parts.at(static_cast<std::size_t>(of));
+  }
 };
-
-namespace detail {
-
-using work_and_part = std::pair<std::string, model::step_part>;
-
-}  // namespace detail
 
 /// Puts the times of a complete prediction into the order of its model's training step. `how` is
 /// the optimizer and `layer_overhead` the framework's seconds per layer. Throws error if the

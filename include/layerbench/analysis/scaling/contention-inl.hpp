@@ -4,17 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
-#include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/op/allreduce.hpp>
 

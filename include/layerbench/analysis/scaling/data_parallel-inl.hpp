@@ -3,35 +3,43 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
-#include <cstdint>
-#include <functional>
 #include <limits>
-#include <string>
-#include <string_view>
-#include <vector>
 
-#include <layerbench/analysis/scaling/compute_step.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
-#include <layerbench/analysis/scaling/network.hpp>
 #include <layerbench/base/compiled.hpp>
 
 namespace layerbench::analysis {
 
 namespace detail {
 
-LAYERBENCH_INLINE time_span backward_part::send(double ready, double seconds) {
-  // All delays of computing so far end before the channel becomes free.
-  const double begin = std::max(free_, ready + slowed_);
-  done_ = std::max(done_, ready);
-  const double computed = std::min(work_ - done_, seconds * slower_.sending / slower_.computing);
-  const double overlap = computed * slower_.computing;
-  done_ += computed;
-  slowed_ += overlap - computed;
-  free_ = begin + overlap + std::max(0.0, seconds - overlap / slower_.sending);
-  return {begin, free_};
-}
+/// Simulates the backward part and the buckets sent meanwhile. Times are from its start.
+class backward_part {
+ public:
+  backward_part(double work, const slowdowns& slower) : work_(work), slower_(slower) {}
+
+  /// Sends a bucket that is ready after `ready` seconds of work and takes `seconds` alone.
+  time_span send(double ready, double seconds) {
+    // All delays of computing so far end before the channel becomes free.
+    const double begin = std::max(free_, ready + slowed_);
+    done_ = std::max(done_, ready);
+    const double computed = std::min(work_ - done_, seconds * slower_.sending / slower_.computing);
+    const double overlap = computed * slower_.computing;
+    done_ += computed;
+    slowed_ += overlap - computed;
+    free_ = begin + overlap + std::max(0.0, seconds - overlap / slower_.sending);
+    return {begin, free_};
+  }
+  /// Seconds by which contention has delayed computing.
+  [[nodiscard]] double slowed() const { return slowed_; }
+
+ private:
+  double work_;
+  slowdowns slower_;
+  double free_ = 0;  ///< when the channel becomes free
+  double done_ = 0;  ///< seconds of work done when the channel last became free
+  double slowed_ = 0;
+};
 
 }  // namespace detail
 
@@ -99,10 +107,6 @@ LAYERBENCH_INLINE slowdown_interval at_least_one(slowdown_interval of) {
     factors->sending = std::max(1.0, factors->sending);
   }
   return of;
-}
-
-LAYERBENCH_INLINE double scaled_step::images_per_second() const {
-  return static_cast<double>(devices * batch) / step.seconds;
 }
 
 LAYERBENCH_INLINE scaled_step scale(const compute_step& computed, std::int64_t batch,

@@ -46,28 +46,6 @@ struct parallel_step {
   double backward_end = 0;  ///< from the start of the step
 };
 
-namespace detail {
-
-/// Simulates the backward part and the buckets sent meanwhile. Times are from its start.
-class backward_part {
- public:
-  backward_part(double work, const slowdowns& slower) : work_(work), slower_(slower) {}
-
-  /// Sends a bucket that is ready after `ready` seconds of work and takes `seconds` alone.
-  time_span send(double ready, double seconds);
-  /// Seconds by which contention has delayed computing.
-  [[nodiscard]] double slowed() const { return slowed_; }
-
- private:
-  double work_;
-  slowdowns slower_;
-  double free_ = 0;  ///< when the channel becomes free
-  double done_ = 0;  ///< seconds of work done when the channel last became free
-  double slowed_ = 0;
-};
-
-}  // namespace detail
-
 /// One step on several devices. All computing takes `factor` times as long as in `step`, and the
 /// all-reduce of a bucket takes `seconds_of(bytes)`. Without buckets it is the step of one device.
 [[nodiscard]] parallel_step parallel_step_of(const compute_step& step,
@@ -85,16 +63,12 @@ enum class scaling { weak, strong };
 /// The source of a contention.
 enum class contention_source { assumed, given, measured };
 
-}  // namespace layerbench::analysis
-
-template <>
-inline constexpr std::array<std::string_view, 2>
-    layerbench::enum_names<layerbench::analysis::scaling>{"weak", "strong"};
-template <>
-inline constexpr std::array<std::string_view, 3>
-    layerbench::enum_names<layerbench::analysis::contention_source>{"assumed", "given", "measured"};
-
-namespace layerbench::analysis {
+[[nodiscard]] constexpr std::array<std::string_view, 2> list_names(scaling /*tag*/) {
+  return {"weak", "strong"};
+}
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(contention_source /*tag*/) {
+  return {"assumed", "given", "measured"};
+}
 
 /// Slowdowns with their 95 % interval; with few rounds it spans their extremes.
 struct slowdown_interval {
@@ -126,7 +100,9 @@ struct scaled_step {
   bool extrapolated = false;  ///< the network was not measured with that many devices or bytes
   double efficiency = 1;      ///< images/s relative to that of independent devices
 
-  [[nodiscard]] double images_per_second() const;
+  [[nodiscard]] double images_per_second() const {
+    return static_cast<double>(devices * batch) / step.seconds;
+  }
   /// Whether the interval of the time is known.
   [[nodiscard]] bool is_interval() const { return seconds_low < seconds_high; }
 };

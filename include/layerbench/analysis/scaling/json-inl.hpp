@@ -2,18 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <cstddef>
 #include <memory>
-#include <span>
-#include <string>
 #include <variant>
 
 #include <layerbench/analysis/base/json.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/scaling/json.hpp>
-#include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/shape/json.hpp>
 
 namespace layerbench::analysis {
 

@@ -4,7 +4,6 @@
 
 #include <map>
 #include <string>
-#include <utility>
 
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>

@@ -3,31 +3,17 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <filesystem>
-#include <memory>
-#include <optional>
-#include <span>
 #include <string>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/cases.hpp>
-#include <layerbench/analysis/base/prediction.hpp>
-#include <layerbench/analysis/base/predictor.hpp>
-#include <layerbench/analysis/scaling/compute_step.hpp>
-#include <layerbench/analysis/scaling/contention.hpp>
-#include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/model/find.hpp>
-#include <layerbench/model/graph.hpp>
 #include <layerbench/model/optimizer.hpp>
 #include <layerbench/model/shape_file.hpp>
-#include <layerbench/result/measurement.hpp>
-#include <layerbench/result/name.hpp>
 
 namespace layerbench::analysis {
 

@@ -3,12 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 #include <memory>
 #include <optional>
 #include <set>
-#include <span>
-#include <string>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -18,14 +15,10 @@
 
 #include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
-#include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/link.hpp>
-#include <layerbench/analysis/scaling/network.hpp>
-#include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/record.hpp>

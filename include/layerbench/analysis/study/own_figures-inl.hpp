@@ -4,21 +4,15 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/study/own_figures.hpp>
-#include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/step.hpp>
-#include <layerbench/result/measurement.hpp>
 
 namespace layerbench::analysis {
 

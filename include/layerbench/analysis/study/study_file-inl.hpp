@@ -4,12 +4,8 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <filesystem>
-#include <optional>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
@@ -18,7 +14,6 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/name.hpp>
 #include <layerbench/model/find.hpp>
-#include <layerbench/model/step.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
@@ -88,12 +83,10 @@ namespace detail {
 
 [[nodiscard]] inline std::vector<model::step_part> read_parts(const json::cursor& at) {
   std::vector<model::step_part> parts;
-  for (const std::string& text : read_texts(at, 1)) {
-    const auto part = from_name<model::step_part>(text);
-    if (!part) {
-      at[parts.size()].fail(fmt::format("'{}' is not one of: forward backward update", text));
-    }
-    parts.push_back(*part);
+  const std::size_t count = read_texts(at, 1).size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t part = at[i].index_in(enum_names<model::step_part>);
+    parts.push_back(static_cast<model::step_part>(part));
   }
   return parts;
 }

@@ -6,10 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <functional>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,11 +13,9 @@
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/validate/text.hpp>
-#include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/stats.hpp>
-#include <layerbench/base/table.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::analysis {

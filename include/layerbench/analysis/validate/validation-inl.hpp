@@ -2,32 +2,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <iterator>
 #include <map>
-#include <optional>
 #include <set>
-#include <span>
 #include <sstream>
-#include <string>
 #include <tuple>
-#include <utility>
-#include <vector>
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/engine_overhead.hpp>
-#include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/scaling/overlap.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/program_path.hpp>
-#include <layerbench/base/stats.hpp>
 
 namespace layerbench::analysis {
 

@@ -16,8 +16,8 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cudnn/engine.hpp>
+#include <layerbench/backend/plan.hpp>
 
 namespace layerbench::cudnn {
 

@@ -8,9 +8,6 @@
 #include <utility>
 #include <vector>
 
-#include <fmt/format.h>
-
-#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cudnn/descriptor.hpp>
 #include <layerbench/backend/cudnn/operation_graph.hpp>
 #include <layerbench/op/conv.hpp>

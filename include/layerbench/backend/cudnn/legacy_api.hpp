@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/cudnn/backend.hpp>
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 
 /// cuDNN's legacy API, one function per op, for ops whose graphs cuDNN would have to compile at run
 /// time.
@@ -62,7 +62,7 @@ class direct_plan : public gpu::call_plan {
  protected:
   direct_plan(const backend& device, std::vector<op::operand> logical, const plan_request& request,
               std::string function)
-      : call_plan(device, std::move(logical), request, std::move(function)),
+      : call_plan(std::move(function), device, std::move(logical), request.layout),
         library_(device.library()) {}
 
   [[nodiscard]] cudnnHandle_t library() const { return library_; }

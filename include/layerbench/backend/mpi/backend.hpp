@@ -4,11 +4,8 @@
 
 #include <array>
 #include <cstddef>
-#include <optional>
 #include <string>
 #include <string_view>
-
-#include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/host_backend.hpp>

@@ -11,6 +11,7 @@
 #include <layerbench/backend/collective.hpp>
 #include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/backend/mpi/rank_group.hpp>
+#include <layerbench/backend/plan.hpp>
 
 namespace layerbench::mpi {
 

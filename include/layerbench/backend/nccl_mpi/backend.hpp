@@ -5,7 +5,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/backend/mpi/rank_group.hpp>

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <vector>
 
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/deconv.hpp>

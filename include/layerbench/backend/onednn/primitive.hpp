@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <span>
@@ -13,6 +12,7 @@
 
 #include <oneapi/dnnl/dnnl_debug.h>
 
+#include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/memory.hpp>
 #include <layerbench/backend/onednn/post_ops.hpp>
 
@@ -47,14 +47,10 @@ class primitive_plan : public run::any_plan {
       copy(at.host_desc, const_cast<float*>(values.data()), at.stored, to);
       return;
     }
-    with_integer(logical.type, [&]<class T>(T /*tag*/) {
+    with_stored_number(logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> integers(values.size());
       for (std::size_t i = 0; i < values.size(); ++i) {
-        const double scale = logical.scale_of(static_cast<std::int64_t>(i));
-        const double stored =
-            std::nearbyint(values[i] / scale) + static_cast<double>(logical.zero_point);
-        integers[i] = static_cast<T>(
-            std::clamp(stored, least_integer(logical.type), traits(logical.type).largest));
+        integers[i] = stored_as<T>(logical, i, values[i]);
       }
       copy(at.host_desc, integers.data(), at.stored, to);
     });
@@ -69,13 +65,11 @@ class primitive_plan : public run::any_plan {
       copy(at.stored, from, at.host_desc, values.data());
       return;
     }
-    with_integer(logical.type, [&]<class T>(T /*tag*/) {
+    with_stored_number(logical.type, [&]<class T>(T /*tag*/) {
       std::vector<T> integers(values.size());
       copy(at.stored, from, at.host_desc, integers.data());
       for (std::size_t i = 0; i < values.size(); ++i) {
-        const double scale = logical.scale_of(static_cast<std::int64_t>(i));
-        values[i] =
-            static_cast<float>(static_cast<double>(integers[i] - logical.zero_point) * scale);
+        values[i] = element_of(logical, i, integers[i]);
       }
     });
   }
@@ -326,12 +320,6 @@ class primitive_plan : public run::any_plan {
     weights.multiple = 2;
     weights.high = most * weights.scale;
     weights.low = -weights.high;
-  }
-
-  template <class Visit>
-  static void with_integer(dtype type, Visit&& visit) {
-    if (type == dtype::u8) return visit(std::uint8_t{});
-    visit(std::int8_t{});
   }
 
   /// The operands that post-ops add: the last ones before dst.

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/activation.hpp>
 
 namespace layerbench::gpu {
@@ -15,9 +15,9 @@ template <>
 class own_plan<op::activation> : public call_plan {
  public:
   own_plan(const runtime& device, const op::activation& o, const plan_request& request)
-      : call_plan(device, o.operands(request.pass, request.type), request,
-                  request.pass == op::pass::bwd ? "layerbench:activation_gradient"
-                                                : "layerbench:activation"),
+      : call_plan(request.pass == op::pass::bwd ? "layerbench:activation_gradient"
+                                                : "layerbench:activation",
+                  device, o.operands(request.pass, request.type), request.layout),
         backward_(request.pass == op::pass::bwd),
         kind_(static_cast<int>(o.kind)),
         size_(elements(o.dims)),

@@ -7,8 +7,8 @@
 #include <optional>
 
 #include <layerbench/backend/kernels/gpu/bias_gradient.hpp>
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
 #include <layerbench/backend/kernels/gpu/post_kernel.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/add.hpp>
 
 namespace layerbench::gpu {
@@ -24,12 +24,12 @@ class own_plan<op::add> : public call_plan {
   static constexpr bool has_post_ops = true;
 
   own_plan(const runtime& device, const op::add& o, const plan_request& request)
-      : call_plan(device, o.operands(request.pass, request.type), request,
-                  request.pass == op::pass::bwd
+      : call_plan(request.pass == op::pass::bwd
                       ? o.broadcast ? "layerbench:bias_gradient" : "layerbench:copy"
                   : o.post.empty() ? "layerbench:add"
                   : o.broadcast    ? "layerbench:add+layerbench:post_ops"
-                                   : "layerbench:post_ops"),
+                                   : "layerbench:post_ops",
+                  device, o.operands(request.pass, request.type), request.layout),
         size_(elements(o.dims)),
         image_(elements(o.addends())),
         joins_sum_(!o.post.empty() && !o.broadcast),

@@ -5,7 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/append.hpp>
 
 namespace layerbench::gpu {
@@ -16,7 +16,8 @@ template <>
 class own_plan<op::append> : public call_plan {
  public:
   own_plan(const runtime& device, const op::append& o, const plan_request& request)
-      : call_plan(device, o.operands(request.pass, request.type), request, "layerbench:append"),
+      : call_plan("layerbench:append", device, o.operands(request.pass, request.type),
+                  request.layout),
         run_(o.tokens * o.columns),
         size_(o.n * run_),
         kernel_(device.find(request.type, "append")) {}

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/concat.hpp>
 
 namespace layerbench::gpu {
@@ -18,8 +18,8 @@ template <>
 class own_plan<op::concat> : public call_plan {
  public:
   own_plan(const runtime& device, const op::concat& o, const plan_request& request)
-      : call_plan(device, o.operands(request.pass, request.type), request,
-                  request.pass == op::pass::bwd ? "layerbench:split" : "layerbench:concat"),
+      : call_plan(request.pass == op::pass::bwd ? "layerbench:split" : "layerbench:concat", device,
+                  o.operands(request.pass, request.type), request.layout),
         backward_(request.pass == op::pass::bwd),
         size_(elements(o.dims)),
         kernel_(device.find(request.type, backward_ ? "split" : "concat")) {

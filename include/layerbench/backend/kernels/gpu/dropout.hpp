@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <optional>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/dropout.hpp>
 
 namespace layerbench::gpu {
@@ -16,9 +16,9 @@ template <>
 class own_plan<op::dropout> : public call_plan {
  public:
   own_plan(const runtime& device, const op::dropout& o, const plan_request& request)
-      : call_plan(device, o.operands(request.pass, request.type), request,
-                  request.pass == op::pass::bwd ? "layerbench:dropout_gradient"
-                                                : "layerbench:dropout+layerbench:dropout_seed"),
+      : call_plan(request.pass == op::pass::bwd ? "layerbench:dropout_gradient"
+                                                : "layerbench:dropout+layerbench:dropout_seed",
+                  device, o.operands(request.pass, request.type), request.layout),
         o_(o),
         size_(elements(o.dims)),
         kernel_(device.find(request.type,

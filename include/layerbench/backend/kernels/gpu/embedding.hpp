@@ -8,7 +8,7 @@
 #include <optional>
 #include <string>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/embedding.hpp>
 
 namespace layerbench::gpu {
@@ -20,18 +20,20 @@ template <>
 class own_plan<op::embedding> : public call_plan {
  public:
   own_plan(const runtime& device, const op::embedding& o, const plan_request& request)
-      : call_plan(device, o.operands(request.pass, request.type), request,
-                  algorithm_of(device, o, request)),
+      : call_plan("layerbench:embedding", device, o.operands(request.pass, request.type),
+                  request.layout),
         o_(o) {
     if (request.pass != op::pass::bwd_weights) {
       kernel_ = device.find(request.type, "embedding");
       return;
     }
     parts_ = parts_of(o, request.workspace_limit);
-    kernel_ =
-        device.find(request.type, parts_ > 1 ? "embedding_gradient_parts" : "embedding_gradient");
+    const char* const gradient = parts_ > 1 ? "embedding_gradient_parts" : "embedding_gradient";
+    kernel_ = device.find(request.type, gradient);
     lists_ = device.find(request.type, "embedding_lists");
     if (parts_ > 1) sums_ = device.find(request.type, "bias_gradient");
+    set_algorithm(std::string(device.fill_call()) + "+layerbench:embedding_lists+layerbench:" +
+                  gradient + (sums_ ? "+layerbench:bias_gradient" : ""));
     if (workspace_bytes() > request.workspace_limit) {
       throw unsupported("no room for the lists of an embedding's gradient");
     }
@@ -71,14 +73,6 @@ class own_plan<op::embedding> : public call_plan {
     const std::int64_t bytes_each = o.rows * (o.columns + 1) * 4;  // sums in f32, and first indices
     const std::int64_t room = static_cast<std::int64_t>(most_bytes) - o.n * 4;
     return std::clamp<std::int64_t>(std::min(o.n / o.rows / length, room / bytes_each), 1, most);
-  }
-  [[nodiscard]] static std::string algorithm_of(const runtime& device, const op::embedding& o,
-                                                const plan_request& request) {
-    if (request.pass != op::pass::bwd_weights) return "layerbench:embedding";
-    return std::string(device.fill_call()) + "+layerbench:embedding_lists+" +
-           (parts_of(o, request.workspace_limit) == 1
-                ? "layerbench:embedding_gradient"
-                : "layerbench:embedding_gradient_parts+layerbench:bias_gradient");
   }
   [[nodiscard]] grid grid_of(std::int64_t size) const {
     return grid_for_vectors(size, logical(2).type);

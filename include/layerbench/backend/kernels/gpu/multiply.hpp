@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/multiply.hpp>
 
 namespace layerbench::gpu {
@@ -21,10 +21,10 @@ template <>
 class own_plan<op::multiply> : public call_plan {
  public:
   own_plan(const runtime& device, const op::multiply& o, const plan_request& request)
-      : call_plan(device, o.operands(request.pass, request.type), request,
-                  request.pass != op::pass::bwd ? "layerbench:multiply"
+      : call_plan(request.pass != op::pass::bwd ? "layerbench:multiply"
                   : o.factors() == o.dims       ? "layerbench:multiply+layerbench:multiply"
-                                          : "layerbench:multiply+layerbench:multiply_gradient"),
+                                          : "layerbench:multiply+layerbench:multiply_gradient",
+                  device, o.operands(request.pass, request.type), request.layout),
         size_(elements(o.dims)),
         sums_(elements(o.factors())),
         backward_(request.pass == op::pass::bwd),

@@ -12,7 +12,8 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/runtime.hpp>
+#include <layerbench/backend/plan.hpp>
 #include <layerbench/op/test_data.hpp>
 
 namespace layerbench::gpu {
@@ -65,16 +66,12 @@ class normalization_plan : public Base {
   }
   void draw(std::size_t operand, const run::test_data& data, address to) const override {
     if (operand != inverse_deviation_) return Base::draw(operand, data, to);
-    upload(operand, run::random_values(data), to);
+    run::any_plan::draw(operand, data, to);
   }
   [[nodiscard]] std::optional<std::int64_t> first_non_finite(std::size_t operand,
                                                              address from) const override {
     if (operand != inverse_deviation_) return Base::first_non_finite(operand, from);
-    std::vector<float> values(static_cast<std::size_t>(elements(this->logical(operand).extents)));
-    download(operand, from, values);
-    const auto bad = std::ranges::find_if(values, [](float v) { return !std::isfinite(v); });
-    if (bad == values.end()) return std::nullopt;
-    return bad - values.begin();
+    return run::any_plan::first_non_finite(operand, from);
   }
   [[nodiscard]] std::vector<float> gather(std::size_t operand, address from,
                                           std::span<const std::int64_t> indices) const override {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/pad.hpp>
 
 namespace layerbench::gpu {
@@ -28,7 +28,7 @@ class padding_plan : public call_plan {
   /// `removes`: the source is the padded tensor.
   padding_plan(const runtime& device, std::vector<op::operand> logical, const op::pad& o,
                bool removes, const plan_request& request)
-      : call_plan(device, std::move(logical), request, "layerbench:pad"),
+      : call_plan("layerbench:pad", device, std::move(logical), request.layout),
         size_(elements(this->logical(1).extents)),
         kernel_(device.find(request.type, "pad")) {
     if (o.dims.size() > axes_.counts.size()) throw unsupported("no padding of more than 4 axes");

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/rotary.hpp>
 
 namespace layerbench::gpu {
@@ -14,7 +14,8 @@ template <>
 class own_plan<op::rotary> : public call_plan {
  public:
   own_plan(const runtime& device, const op::rotary& o, const plan_request& request)
-      : call_plan(device, o.operands(request.pass, request.type), request, "layerbench:rotary"),
+      : call_plan("layerbench:rotary", device, o.operands(request.pass, request.type),
+                  request.layout),
         o_(o),
         back_(request.pass == op::pass::bwd ? 1 : 0),
         kernel_(device.find(request.type, "rotary")) {}

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <string>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/stream.hpp>
 
 namespace layerbench::gpu {
@@ -18,15 +18,19 @@ template <>
 class own_plan<op::stream> : public call_plan {
  public:
   own_plan(const runtime& device, const op::stream& o, const plan_request& request)
-      : call_plan(device, o.operands(request.pass, request.type), request,
-                  algorithm_of(device, o, request)),
+      : call_plan(std::string("layerbench:") + kernel_of(o.kind), device,
+                  o.operands(request.pass, request.type), request.layout),
         kind_(o.kind),
-        size_(size_of(o, request)),
+        size_(std::max(elements(logical(0).extents), elements(logical(1).extents))),
         grid_(grid_of(device, o.kind, size_)),
-        kernel_(device.find(dtype::f32, kernel_of(o.kind))) {}
+        adds_up_(o.kind == op::stream_kind::read && grid_.blocks * grid_.threads > 32),
+        kernel_(device.find(dtype::f32, kernel_of(o.kind))) {
+    if (adds_up_)
+      set_algorithm(std::string(device.fill_call()) + "+layerbench:" + kernel_of(o.kind));
+  }
 
   void run(const binding& bound) const {
-    if (adds_up(kind_, grid_)) device().fill(bound[1], sizeof(float), std::byte{0});
+    if (adds_up_) device().fill(bound[1], sizeof(float), std::byte{0});
     const auto bytes = static_cast<std::int64_t>(sizeof(float));
     kernel_.launch(grid_, bound[0], bound[1],
                    kind_ == op::stream_kind::copy ? bytes * size_ : size_);
@@ -41,16 +45,6 @@ class own_plan<op::stream> : public call_plan {
     }
     return "copy";
   }
-  [[nodiscard]] static std::string algorithm_of(const runtime& device, const op::stream& o,
-                                                const plan_request& request) {
-    const bool fills = adds_up(o.kind, grid_of(device, o.kind, size_of(o, request)));
-    return (fills ? std::string(device.fill_call()) + "+layerbench:" : "layerbench:") +
-           kernel_of(o.kind);
-  }
-  [[nodiscard]] static std::int64_t size_of(const op::stream& o, const plan_request& request) {
-    const auto operands = o.operands(request.pass, request.type);
-    return std::max(elements(operands[0].extents), elements(operands[1].extents));
-  }
 
   /// Two blocks per multiprocessor keep enough reads in flight; more would only have more sums to
   /// add up.
@@ -62,13 +56,11 @@ class own_plan<op::stream> : public call_plan {
     }
     return result;
   }
-  [[nodiscard]] static bool adds_up(op::stream_kind kind, const grid& of) {
-    return kind == op::stream_kind::read && of.blocks * of.threads > 32;
-  }
 
   op::stream_kind kind_;
   std::int64_t size_;  ///< numbers that are read or written
   grid grid_;
+  bool adds_up_;  ///< a read of several sums
   kernel kernel_;
 };
 

@@ -17,12 +17,10 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/kernels/gpu/runtime.hpp>
 #include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/strided_operands.hpp>
 #include <layerbench/op/memory_order.hpp>
-#include <layerbench/op/reorder.hpp>
 #include <layerbench/op/test_data.hpp>
 
 namespace layerbench::gpu {
@@ -97,7 +95,7 @@ class tensor_plan : public strided_operands {
         T stored;
         const auto offset = static_cast<std::size_t>(offset_of(operand, indices[i]));
         copy(&stored, static_cast<const T*>(from) + offset, sizeof stored);
-        values[i] = element_of(stored, logical(operand).scale);
+        values[i] = element_of(logical(operand), static_cast<std::size_t>(indices[i]), stored);
       }
     });
     return values;
@@ -262,5 +260,12 @@ class tensor_plan : public strided_operands {
 
   const runtime* device_;
 };
+
+using call_plan = layerbench::call_plan<tensor_plan>;
+
+/// The plan of an op by layerbench's kernels alone, on any GPU; specialised for the ops that have
+/// one. A backend without such an op derives its plan from it.
+template <class Op>
+class own_plan;
 
 }  // namespace layerbench::gpu

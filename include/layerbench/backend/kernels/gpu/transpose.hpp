@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/transpose.hpp>
 
 namespace layerbench::gpu {
@@ -23,11 +23,11 @@ class copy_plan : public call_plan {
   }
 
  protected:
-  /// `layouts`: the request, or the orders of both operands.
+  /// `layouts`: that of the request, or the orders of both operands.
   template <class Layouts>
   copy_plan(const runtime& device, std::vector<op::operand> logical, const Layouts& layouts,
             dtype type)
-      : call_plan(device, std::move(logical), layouts, "layerbench:transpose"),
+      : call_plan("layerbench:transpose", device, std::move(logical), layouts),
         lanes_(static_cast<int>(lanes_of(type))),
         kernel_(device.find(type, "transpose")) {}
 
@@ -68,7 +68,7 @@ template <>
 class own_plan<op::transpose> : public copy_plan {
  public:
   own_plan(const runtime& device, const op::transpose& o, const plan_request& request)
-      : copy_plan(device, o.operands(request.pass, request.type), request, request.type) {
+      : copy_plan(device, o.operands(request.pass, request.type), request.layout, request.type) {
     const op::transpose moved = request.pass == op::pass::bwd ? o.inverse() : o;
     set_loops(moved.loops(strides_of(0), strides_of(1)));
   }

@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/backend/kernels/gpu/call_plan.hpp>
+#include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench::gpu {
@@ -23,8 +23,8 @@ template <>
 class own_plan<op::update> : public call_plan {
  public:
   own_plan(const runtime& device, const op::update& o, const plan_request& request)
-      : call_plan(device, o.operands(request.pass, request.type), request,
-                  algorithm_of(device, o.rule)),
+      : call_plan(algorithm_of(device, o.rule), device, o.operands(request.pass, request.type),
+                  request.layout),
         o_(o) {
     const dtype type = o.wide ? dtype::f32 : request.type;
     static_cast<void>(number_source(type));  // throws unsupported without kernels in the type

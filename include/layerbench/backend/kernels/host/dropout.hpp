@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include <layerbench/backend/kernels/host/call_plan.hpp>
+#include <layerbench/backend/kernels/host/tensor_plan.hpp>
 #include <layerbench/op/dropout.hpp>
 
 namespace layerbench::host {
@@ -16,8 +16,8 @@ class own_plan<op::dropout> : public call_plan {
  public:
   own_plan(const op::dropout& o, const plan_request& request)
       : call_plan(
-            o.operands(request.pass, request.type), request,
-            request.pass == op::pass::bwd ? "layerbench:dropout_gradient" : "layerbench:dropout"),
+            request.pass == op::pass::bwd ? "layerbench:dropout_gradient" : "layerbench:dropout",
+            o.operands(request.pass, request.type), request.layout),
         o_(o),
         request_(request) {
     require_number(request.type);

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 
-#include <layerbench/backend/kernels/host/call_plan.hpp>
+#include <layerbench/backend/kernels/host/tensor_plan.hpp>
 #include <layerbench/op/embedding.hpp>
 
 namespace layerbench::host {
@@ -17,9 +17,9 @@ template <>
 class own_plan<op::embedding> : public call_plan {
  public:
   own_plan(const op::embedding& o, const plan_request& request)
-      : call_plan(o.operands(request.pass, request.type), request,
-                  request.pass == op::pass::fwd ? "layerbench:embedding"
-                                                : "layerbench:embedding_gradient"),
+      : call_plan(request.pass == op::pass::fwd ? "layerbench:embedding"
+                                                : "layerbench:embedding_gradient",
+                  o.operands(request.pass, request.type), request.layout),
         o_(o),
         request_(request) {
     require_number(request.type);

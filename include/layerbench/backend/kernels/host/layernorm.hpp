@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <span>
 
-#include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/number_types.hpp>
+#include <layerbench/backend/plan.hpp>
 #include <layerbench/op/layernorm.hpp>
 
 namespace layerbench::host {

@@ -9,7 +9,7 @@
 #include <numeric>
 #include <vector>
 
-#include <layerbench/backend/kernels/host/call_plan.hpp>
+#include <layerbench/backend/kernels/host/tensor_plan.hpp>
 #include <layerbench/op/pad.hpp>
 
 namespace layerbench::host {
@@ -123,7 +123,7 @@ template <>
 class own_plan<op::pad> : public call_plan {
  public:
   own_plan(const op::pad& o, const plan_request& request)
-      : call_plan(o.operands(request.pass, request.type), request, padding::algorithm),
+      : call_plan(padding::algorithm, o.operands(request.pass, request.type), request.layout),
         padding_(o, request.pass == op::pass::bwd, request.type,
                  strides_of(request.pass == op::pass::bwd ? 1 : 0),
                  strides_of(request.pass == op::pass::bwd ? 0 : 1)) {}

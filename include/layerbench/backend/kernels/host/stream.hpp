@@ -11,7 +11,7 @@
 
 #include <omp.h>
 
-#include <layerbench/backend/kernels/host/call_plan.hpp>
+#include <layerbench/backend/kernels/host/tensor_plan.hpp>
 #include <layerbench/op/stream.hpp>
 
 namespace layerbench::host {
@@ -22,7 +22,7 @@ template <>
 class own_plan<op::stream> : public call_plan {
  public:
   own_plan(const op::stream& o, const plan_request& request)
-      : call_plan(o.operands(request.pass, request.type), request, algorithm_of(o.kind)),
+      : call_plan(algorithm_of(o.kind), o.operands(request.pass, request.type), request.layout),
         kind_(o.kind),
         size_(std::max(logical(0).extents[0], logical(1).extents[0])) {}
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <type_traits>
 
-#include <layerbench/backend/kernels/host/call_plan.hpp>
+#include <layerbench/backend/kernels/host/tensor_plan.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench::host {
@@ -18,7 +18,7 @@ template <>
 class own_plan<op::update> : public call_plan {
  public:
   own_plan(const op::update& o, const plan_request& request)
-      : call_plan(o.operands(request.pass, request.type), request, algorithm_of(o.rule)),
+      : call_plan(algorithm_of(o.rule), o.operands(request.pass, request.type), request.layout),
         o_(o),
         type_(o.wide ? dtype::f32 : request.type) {
     require_number(type_);
