@@ -15,20 +15,20 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/kernels/gpu/activation.hpp>
-#include <layerbench/backend/kernels/gpu/add.hpp>
-#include <layerbench/backend/kernels/gpu/append.hpp>
-#include <layerbench/backend/kernels/gpu/concat.hpp>
-#include <layerbench/backend/kernels/gpu/dropout.hpp>
-#include <layerbench/backend/kernels/gpu/embedding.hpp>
-#include <layerbench/backend/kernels/gpu/multiply.hpp>
-#include <layerbench/backend/kernels/gpu/pad.hpp>
-#include <layerbench/backend/kernels/gpu/reorder.hpp>
-#include <layerbench/backend/kernels/gpu/rotary.hpp>
-#include <layerbench/backend/kernels/gpu/slice.hpp>
-#include <layerbench/backend/kernels/gpu/stream.hpp>
-#include <layerbench/backend/kernels/gpu/transpose.hpp>
-#include <layerbench/backend/kernels/gpu/update.hpp>
+#include <layerbench/backend/kernels/gpu/plans/activation.hpp>
+#include <layerbench/backend/kernels/gpu/plans/add.hpp>
+#include <layerbench/backend/kernels/gpu/plans/append.hpp>
+#include <layerbench/backend/kernels/gpu/plans/concat.hpp>
+#include <layerbench/backend/kernels/gpu/plans/dropout.hpp>
+#include <layerbench/backend/kernels/gpu/plans/embedding.hpp>
+#include <layerbench/backend/kernels/gpu/plans/multiply.hpp>
+#include <layerbench/backend/kernels/gpu/plans/pad.hpp>
+#include <layerbench/backend/kernels/gpu/plans/reorder.hpp>
+#include <layerbench/backend/kernels/gpu/plans/rotary.hpp>
+#include <layerbench/backend/kernels/gpu/plans/slice.hpp>
+#include <layerbench/backend/kernels/gpu/plans/stream.hpp>
+#include <layerbench/backend/kernels/gpu/plans/transpose.hpp>
+#include <layerbench/backend/kernels/gpu/plans/update.hpp>
 #include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/session/verify.hpp>
 

@@ -188,8 +188,10 @@ bool may_include(const std::string& file, const std::string& header) {
                                       "backend/nccl_mpi"};
   return directory(header) == directory(file) || directory(header) == "backend" ||
          (directory(header) == "backend/cuda" && on_cuda.contains(directory(file))) ||
-         (directory(header) == "backend/kernels/gpu" &&
-          (directory(file) == "backend/cuda" || on_cuda.contains(directory(file)))) ||
+         (directory(header).starts_with("backend/kernels/gpu") &&
+          (directory(file) == "backend/cuda" ||
+           directory(file).starts_with("backend/kernels/gpu") ||
+           on_cuda.contains(directory(file)))) ||
          (directory(header) == "backend/kernels/host" && directory(file) == "backend/onednn") ||
          (directory(header) == "backend/cublas" && directory(file) == "backend/cudnn") ||
          ((directory(header) == "backend/nccl" || directory(header) == "backend/mpi") &&

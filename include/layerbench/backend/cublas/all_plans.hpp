@@ -3,7 +3,7 @@
 #pragma once
 
 #include <layerbench/backend/cublas/gemm.hpp>
-#include <layerbench/backend/kernels/gpu/stream.hpp>
+#include <layerbench/backend/kernels/gpu/plans/stream.hpp>
 
 namespace layerbench {
 

@@ -9,7 +9,7 @@
 
 namespace layerbench::gpu {
 
-/// Batch normalisation in inference.
+/// Launches the kernel of batch normalisation in inference.
 class batchnorm {
  public:
   static constexpr const char* algorithm = "layerbench:batchnorm";

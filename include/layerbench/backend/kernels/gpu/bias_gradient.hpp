@@ -11,7 +11,7 @@
 
 namespace layerbench::gpu {
 
-/// The gradient of a bias by layerbench kernels: sums over the images and pixels of each channel,
+/// Launches the kernels of the gradient of a bias: sums over the images and pixels of each channel,
 /// in parts that one or two further launches add up.
 class bias_gradient {
  public:

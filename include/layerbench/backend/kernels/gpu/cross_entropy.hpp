@@ -9,7 +9,7 @@
 
 namespace layerbench::gpu {
 
-/// The loss of probabilities n*c and labels n, summed in two steps.
+/// Launches the kernels of the loss of probabilities n*c and labels n, which sum in two steps.
 class cross_entropy_loss {
  public:
   static constexpr const char* algorithm =
@@ -35,7 +35,8 @@ class cross_entropy_loss {
   kernel parts_, mean_;
 };
 
-/// The gradient of the loss and of the softmax before it, from probabilities n*c and labels n.
+/// Launches the kernel of the gradient of the loss and of the softmax before it, from probabilities
+/// n*c and labels n.
 class cross_entropy_gradient {
  public:
   static constexpr const char* algorithm = "layerbench:cross_entropy_gradient";

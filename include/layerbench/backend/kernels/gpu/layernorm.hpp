@@ -11,8 +11,8 @@
 
 namespace layerbench::gpu {
 
-/// Normalization of rows, which are row-major in every layout. In training it stores the inverse
-/// standard deviation in place of the variance (normalization.hpp).
+/// Launches the kernels that normalize rows, which are row-major in every layout. In training it
+/// stores the inverse standard deviation in place of the variance (normalization.hpp).
 class layernorm {
  public:
   static constexpr const char* algorithm = "layerbench:layernorm";

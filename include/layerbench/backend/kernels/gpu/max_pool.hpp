@@ -9,7 +9,8 @@
 
 namespace layerbench::gpu {
 
-/// Max pooling with any padding, which in training stores argmax indices, and its gradient.
+/// Launches the kernels of max pooling with any padding, which in training stores argmax indices,
+/// and its gradient.
 class max_pool {
  public:
   max_pool(const runtime& device, const op::pool& o, const plan_request& request)

@@ -30,7 +30,7 @@ class own_plan<op::concat> : public call_plan {
     }
   }
 
-  /// The runs of all sources that follow each other in memory, as the kernels take them.
+  /// For each source, where its run ends in a row of the whole tensor: an argument of the kernels.
   struct runs {
     std::array<std::int64_t, op::concat::max_sources> ends{};  ///< in elements, from the first
     std::array<address, op::concat::max_sources> at{};

@@ -2,7 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/kernels/gpu/pad.hpp>
+#include <layerbench/backend/kernels/gpu/plans/pad.hpp>
 #include <layerbench/op/slice.hpp>
 
 namespace layerbench::gpu {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/backend/kernels/gpu/transpose.hpp>
+#include <layerbench/backend/kernels/gpu/plans/transpose.hpp>
 #include <layerbench/op/reorder.hpp>
 
 namespace layerbench::gpu {
