@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/bootstrap_interval.hpp>
 
 namespace layerbench::analysis {
 namespace analysis_interval_test {

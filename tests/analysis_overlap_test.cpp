@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/scaling/overlap.hpp>
+#include <layerbench/analysis/scaling/overlapped_prediction.hpp>
 #include <layerbench/op/allreduce.hpp>
 
 #include "support/scaling.hpp"

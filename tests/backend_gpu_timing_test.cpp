@@ -235,7 +235,7 @@ class GpuMeasurementPass : public GpuTiming {
     row->prepare({});
     return row;
   }
-  result::measurement visited(timing_mode how, cache_state cache) {
+  result::measurement measured(timing_mode how, cache_state cache) {
     device().set_timing(how);
     measurer passes(frequency_probe_of);
     return passes.time_row(*row_in(cache), {.min_time = stopping_limits{}.min_time});
@@ -247,7 +247,7 @@ TEST_F(GpuMeasurementPass, TimesTheSameCallsInEachMode) {
   for (const cache_state cache : {cache_state::hot, cache_state::model, cache_state::cold}) {
     for (const timing_mode how : {timing_mode::stream, timing_mode::graph}) {
       const int before = host_launches;
-      const result::measurement row = visited(how, cache);
+      const result::measurement row = measured(how, cache);
       EXPECT_NEAR(row.seconds, 3e-6, 1e-9) << name(how) << name(cache);
       EXPECT_NEAR(row.mean_seconds(), 3e-6, 1e-9);
       EXPECT_EQ(host_launches > before, how == timing_mode::graph);
@@ -280,7 +280,7 @@ TEST_F(GpuMeasurementPass, IsAtASteadyClockOnlyWhereThatIsAskedFor) {
 TEST_F(GpuMeasurementPass, SingleCallsAreWaitedForByTheWallClock) {
   take(1, 1);  // by the GPU's clock, which does not count
   for (const cache_state cache : {cache_state::hot, cache_state::model}) {
-    const result::measurement row = visited(timing_mode::single, cache);
+    const result::measurement row = measured(timing_mode::single, cache);
     EXPECT_EQ(row.counters.at("calls_a_sample"), 1);
     EXPECT_LT(row.seconds, 0.1);
     EXPECT_GT(row.seconds, 1e-6);

@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/cli/reporter.hpp>
+#include <layerbench/cli/google_formats.hpp>
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/shape/json.hpp>
 

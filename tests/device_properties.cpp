@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/cudnn/backend.hpp>
-#include <layerbench/backend/cudnn/engine.hpp>
+#include <layerbench/backend/cudnn/engine_config.hpp>
 
 int main() {
   using namespace layerbench;

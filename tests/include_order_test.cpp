@@ -77,8 +77,8 @@ const std::vector<permission> other_headers{
     {"benchmark/", {"cli/", "google/"}},
     {"nlohmann/",
      {"shape/json.hpp", "result/google_json_reader.hpp", "result/manifest_json-inl.hpp",
-      "result/plan_candidates-inl.hpp", "result/context_difference", "result/read_results-inl.hpp",
-      "cli/reporter.hpp"}},
+      "result/plan_candidates-inl.hpp", "result/context_difference-inl.hpp",
+      "result/read_results-inl.hpp", "cli/google_formats.hpp"}},
     {"CLI/", {"cli/", "help/", "tools/"}},
     {"omp.h", {"backend/onednn/", "backend/kernels/host/"}},
     {"oneapi/dnnl/", {"backend/onednn/"}},
@@ -188,10 +188,10 @@ bool may_include(const std::string& file, const std::string& header) {
                                       "backend/nccl_mpi"};
   return directory(header) == directory(file) || directory(header) == "backend" ||
          (directory(header) == "backend/cuda" && on_cuda.contains(directory(file))) ||
-         (directory(header).starts_with("backend/kernels/gpu") &&
-          (directory(file) == "backend/cuda" ||
-           directory(file).starts_with("backend/kernels/gpu") ||
+         (directory(header) == "backend/kernels/gpu" &&
+          (directory(file) == "backend/cuda" || directory(file) == "backend/kernels/gpu/plans" ||
            on_cuda.contains(directory(file)))) ||
+         (directory(header) == "backend/kernels/gpu/plans" && on_cuda.contains(directory(file))) ||
          (directory(header) == "backend/kernels/host" && directory(file) == "backend/onednn") ||
          (directory(header) == "backend/cublas" && directory(file) == "backend/cudnn") ||
          ((directory(header) == "backend/nccl" || directory(header) == "backend/mpi") &&
@@ -495,6 +495,7 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"backend/cuda/a.hpp", "#include <cudnn.h>"},
       {"backend/kernels/gpu/a.hpp", "#include <cuda_runtime_api.h>"},
       {"backend/kernels/gpu/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
+      {"backend/kernels/gpu/a.hpp", "#include <layerbench/backend/kernels/gpu/plans/a.hpp>"},
       {"backend/kernels/host/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
       {"backend/kernels/host/a.hpp", "#include <layerbench/backend/onednn/a.hpp>"},
       {"backend/onednn/a.hpp", "#include <layerbench/backend/kernels/gpu/a.hpp>"},

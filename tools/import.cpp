@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/name.hpp>
+#include <layerbench/base/is_name.hpp>
 #include <layerbench/base/plain_text.hpp>
 
 #include "commands.hpp"

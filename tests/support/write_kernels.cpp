@@ -5,10 +5,10 @@
 #include <string>
 #include <utility>
 
-#include <layerbench/backend/kernels/gpu/draw_kernel_source.hpp>
 #include <layerbench/backend/kernels/gpu/image_kernel_source.hpp>
 #include <layerbench/backend/kernels/gpu/kernel_source.hpp>
 #include <layerbench/backend/kernels/gpu/tensor_kernel_source.hpp>
+#include <layerbench/backend/kernels/gpu/verification_kernel_source.hpp>
 
 /// Writes the kernels of backend/kernels/gpu/ as C++ for processors: a namespace for each type of
 /// numbers, in which a table knows the kernels by name. See host_kernels.hpp.
@@ -17,7 +17,8 @@ int main() {
   using namespace layerbench::gpu;
   const std::regex name("extern \"C\" __global__ void (\\w+)\\(");
   const std::string kernels = std::string(kernel_source) + std::string(image_kernel_source) +
-                              std::string(tensor_kernel_source) + std::string(draw_kernel_source);
+                              std::string(tensor_kernel_source) +
+                              std::string(verification_kernel_source);
   std::string table;
   for (std::sregex_iterator sregex_iterator(kernels.begin(), kernels.end(), name), end;
        sregex_iterator != end; ++sregex_iterator) {

@@ -15,7 +15,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/name.hpp>
+#include <layerbench/base/is_name.hpp>
 #include <layerbench/shape/dims.hpp>
 
 /// Import of models: of ONNX files, and of calls that PyTorch has traced. The names of messages,

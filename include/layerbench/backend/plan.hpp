@@ -28,7 +28,7 @@ struct plan_request {
   std::string algorithm = {};        ///< the plan that calls itself so; empty: the library's choice
   bool recorded = false;             ///< its calls run as a graph, where the backend's plans record
   std::shared_ptr<void> built = {};  ///< of run::any_plan::alternatives(): the plan to use
-  op::manner how = op::manner::direct;
+  op::manner how = op::manner::direct;  ///< of the op; compute_device sets it
 };
 
 /// An operand as a plan holds it in memory.
@@ -83,11 +83,12 @@ class any_plan {
   any_plan& operator=(const any_plan&) = delete;
   virtual ~any_plan() = default;
 
-  /// Whether a plan computes the post-ops of its op, and with the types, scales and zero points
-  /// that its op names, and whether its op can be called so. A class that does more says so anew;
-  /// others refuse such ops.
+  // A class that does more says so anew; others refuse such ops.
+  /// Whether a plan computes the post-ops of its op.
   static constexpr bool has_post_ops = false;
+  /// Whether a plan computes with the types, scales and zero points that its op names.
   static constexpr bool has_quantization = false;
+  /// Whether a plan can be called in this manner.
   [[nodiscard]] static constexpr bool has(op::manner how) { return how == op::manner::direct; }
 
   /// Those of the op, in its order.

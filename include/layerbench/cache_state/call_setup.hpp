@@ -22,8 +22,7 @@ namespace layerbench::run {
 /// How caches are evicted, warmed and given time around the calls of a layout, and when its setup
 /// ops run.
 struct call_setup {
-  call_setup(const compute_device& device, buffer_layout& layout, const op_in_context& what)
-      : filler_blocks(instruction_cache_filler.size()) {
+  call_setup(const compute_device& device, buffer_layout& layout, const op_in_context& what) {
     const step_caches caches(device, what);
     if (what.evict_private_caches && caches.of_model() && caches.step_evicts()) {
       private_eviction_bytes = caches.evicting_bytes();
@@ -70,8 +69,9 @@ struct call_setup {
   std::size_t private_eviction_bytes = 0;  ///< 0: private caches are not evicted
   /// Index of the first setup op that runs after the private caches were evicted.
   std::size_t first_after_eviction = 0;
-  std::size_t filler_blocks;       ///< run before each call, see evict_instruction_cache()
-  bool warm_shared_cache = false;  ///< the caller should read the rings before it measures
+  std::size_t filler_blocks =
+      instruction_cache_filler.size();  ///< run before each call, see evict_instruction_cache()
+  bool warm_shared_cache = false;       ///< the caller should read the rings before it measures
   /// Results should be read again after a call, since a last-level cache may keep such memory until
   /// the next step. Not of shared memory, which the model soon uses for something else.
   bool reads_results = false;

@@ -17,13 +17,9 @@ namespace layerbench::run {
 /// The numbers that timed calls compute with, by the classes of IEEE 754.
 enum class number_class : std::uint8_t { normal, zeros, denormal };
 
-}  // namespace layerbench::run
-
-template <>
-inline constexpr std::array<std::string_view, 3>
-    layerbench::enum_names<layerbench::run::number_class>{"normal", "zeros", "denormal"};
-
-namespace layerbench::run {
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(number_class /*tag*/) {
+  return {"normal", "zeros", "denormal"};
+}
 
 /// Test data of a class for timed calls; the usual one for operands that need certain values.
 [[nodiscard]] inline test_data timed_data(const op::operand& operand, std::uint64_t seed,

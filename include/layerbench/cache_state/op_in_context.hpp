@@ -49,11 +49,11 @@ struct op_in_context {
   std::vector<operand_history> operands = {};  ///< missing ones were last used one step ago
   std::size_t step_calls = SIZE_MAX;           ///< calls in the step
   bool evict_private_caches = true;  ///< as the other layers of the step do between two calls
-  /// As an endless loop of steps does. Otherwise calls do not wait, and nothing reads their
-  /// results.
+  /// Whether the row's memory is read before it is measured, so that the shared cache is as in an
+  /// endless loop of steps. If not, calls are not paced, and nothing reads their results.
   bool warm_shared_cache = true;
-  /// Copies write the sources, in place of the ops that do so in the model: what these would
-  /// compute of numbers that are not normal would be other numbers.
+  /// Copies write the sources, in place of the ops that do so in the model: from zeros or denormal
+  /// numbers those would compute numbers of another class.
   bool copies_sources = false;
 };
 

@@ -72,9 +72,9 @@ class repeated_uses {
   [[nodiscard]] bool is_needed(const previous_use& use, const plan_operand& operand, bool recent,
                                bool written) const;
 
-  /// The op that repeats a use of an operand: that of the call that made the use. Nothing if there
-  /// is no plan for it, or if it needs certain values in this memory. For a destination it is a
-  /// copy instead in these two cases, and where one of these holds:
+  /// A setup op that runs the call which made the use. Nothing if there is no plan for that call,
+  /// or if it needs certain values in this memory. For a destination the setup op is a copy instead
+  /// in these two cases, and where one of these holds:
   /// - A known setup op, mostly the producer of a source, repeats that call already. It then uses
   ///   the memory too, and the copy keeps it from reading results of the call.
   /// - It does not matter which core used the memory. The op would touch more other memory.

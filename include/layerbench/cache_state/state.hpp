@@ -14,8 +14,8 @@ namespace layerbench::run {
 /// of it. cold: no cache holds any operand.
 enum class cache_state { hot, model, cold };
 
-}  // namespace layerbench::run
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(cache_state /*tag*/) {
+  return {"hot", "model", "cold"};
+}
 
-template <>
-inline constexpr std::array<std::string_view, 3>
-    layerbench::enum_names<layerbench::run::cache_state>{"hot", "model", "cold"};
+}  // namespace layerbench::run

@@ -12,7 +12,7 @@
 
 namespace layerbench::run {
 
-/// What the caches of a device hold after how many bytes of a model's step.
+/// Which memory the caches of a device still hold, by the bytes that a step touched since its use.
 class step_caches {
  public:
   step_caches(const compute_device& device, const op_in_context& what)
@@ -38,7 +38,7 @@ class step_caches {
     return private_bytes_ > 0 ? private_bytes_ : shared_bytes_;
   }
 
-  /// Whether `caches` of the size of the last-level cache would hold what the step touches.
+  /// Whether that many last-level caches would hold what the step touches.
   [[nodiscard]] bool shared_holds_step(std::size_t caches = 1) const {
     return reuse_bytes_ <= caches * shared_bytes_;
   }

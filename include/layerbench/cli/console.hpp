@@ -22,7 +22,7 @@
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/terminal.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/cli/reporter.hpp>
+#include <layerbench/cli/google_formats.hpp>
 #include <layerbench/result/google_json_reader.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/short_names.hpp>

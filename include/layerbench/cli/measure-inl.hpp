@@ -17,8 +17,8 @@
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/cli/context.hpp>
+#include <layerbench/cli/google_formats.hpp>
 #include <layerbench/cli/measure.hpp>
-#include <layerbench/cli/reporter.hpp>
 #include <layerbench/cli/result_sink.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/machine/watch.hpp>

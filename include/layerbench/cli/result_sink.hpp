@@ -27,7 +27,7 @@
 #include <layerbench/base/terminal.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/cli/console.hpp>
-#include <layerbench/cli/reporter.hpp>
+#include <layerbench/cli/google_formats.hpp>
 #include <layerbench/machine/check_result.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/context_difference.hpp>

@@ -11,7 +11,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/name.hpp>
+#include <layerbench/base/is_name.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/step.hpp>
@@ -80,7 +80,9 @@ namespace detail {
     if (fields.empty()) unless.fail("has no field");
     rule.unless = std::move(fields);
   }
-  rule.how = from_name<op::manner>(read_known(at["set"], flags).front()).value();
+  const std::vector<std::string> set = read_known(at["set"], flags);
+  if (set.size() > 1) at["set"].fail("has several fields; an op is called in one manner");
+  rule.how = from_name<op::manner>(set.front()).value();
   return rule;
 }
 

@@ -7,7 +7,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/graph.hpp>
-#include <layerbench/op/quantization.hpp>
+#include <layerbench/op/quantization_fields.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 

@@ -17,7 +17,7 @@
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/op/post_ops.hpp>
-#include <layerbench/op/quantization.hpp>
+#include <layerbench/op/quantization_fields.hpp>
 #include <layerbench/op/quantize.hpp>
 
 namespace layerbench::model {

@@ -11,7 +11,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/name.hpp>
+#include <layerbench/base/is_name.hpp>
 #include <layerbench/base/program_path.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/shape/record_json.hpp>

@@ -8,7 +8,7 @@
 
 #include <layerbench/op/op.hpp>
 #include <layerbench/op/post_ops.hpp>
-#include <layerbench/op/quantization.hpp>
+#include <layerbench/op/quantization_fields.hpp>
 
 namespace layerbench::op {
 

@@ -32,13 +32,9 @@ enum class pass { fwd, fwd_training, bwd_data, bwd_weights, bwd };
   return p != pass::fwd && p != pass::fwd_training;
 }
 
-}  // namespace layerbench::op
-
-template <>
-inline constexpr std::array<std::string_view, 5> layerbench::enum_names<layerbench::op::pass>{
-    "fwd", "fwd_training", "bwd_data", "bwd_weights", "bwd"};
-
-namespace layerbench::op {
+[[nodiscard]] constexpr std::array<std::string_view, 5> list_names(pass /*tag*/) {
+  return {"fwd", "fwd_training", "bwd_data", "bwd_weights", "bwd"};
+}
 
 /// How a framework calls an op: once, as the library's interface has it; with weights packed and
 /// images reordered in each call; or by the products and pointwise calls of a framework that has no
@@ -46,13 +42,14 @@ namespace layerbench::op {
 /// field of the op that is true.
 enum class manner { direct, reorders, unfused };
 
-}  // namespace layerbench::op
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(manner /*tag*/) {
+  return {"direct", "reorders", "unfused"};
+}
 
-template <>
-inline constexpr std::array<std::string_view, 3> layerbench::enum_names<layerbench::op::manner>{
-    "direct", "reorders", "unfused"};
-
-namespace layerbench::op {
+/// What the fields of these names say.
+inline constexpr std::array<std::string_view, 3> manner_help{
+    "", "whether each call packs its weights and, in nchw, reorders its images, as PyTorch does",
+    "whether each product and pointwise function is a call"};
 
 using layerbench::name;  // lookup must find it for the enums of this namespace
 
@@ -180,10 +177,7 @@ template <class Op>
 [[nodiscard]] record_fields fields_in(const Op& op, manner how) {
   record_fields all = fields_of(op);
   for (const manner other : manners(Op{})) {
-    const std::string_view help = other == manner::reorders
-                                      ? "whether each call packs its weights and, in nchw, "
-                                        "reorders its images, as PyTorch does"
-                                      : "whether each product and pointwise function is a call";
+    const std::string_view help = manner_help.at(static_cast<std::size_t>(other));
     all.push_back({name(other), help, false, how != other, how == other});
   }
   return all;

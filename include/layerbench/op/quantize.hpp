@@ -5,7 +5,7 @@
 #include <vector>
 
 #include <layerbench/op/op.hpp>
-#include <layerbench/op/quantization.hpp>
+#include <layerbench/op/quantization_fields.hpp>
 
 namespace layerbench::op {
 

@@ -15,13 +15,9 @@ namespace layerbench::op {
 
 enum class rnn_kind { vanilla, lstm, gru };
 
-}  // namespace layerbench::op
-
-template <>
-inline constexpr std::array<std::string_view, 3> layerbench::enum_names<layerbench::op::rnn_kind>{
-    "vanilla", "lstm", "gru"};
-
-namespace layerbench::op {
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(rnn_kind /*tag*/) {
+  return {"vanilla", "lstm", "gru"};
+}
 
 /// Recurrent layers, all steps of all layers, from an initial state of zeros. In step t with input
 /// x, the hidden state h of step t - 1 and gates in this order, as in oneDNN (W are weights of the

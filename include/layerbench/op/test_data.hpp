@@ -55,7 +55,8 @@ struct test_data {
         count(static_cast<std::size_t>(elements(operand.extents))) {}
 
   [[nodiscard]] std::size_t size() const { return count; }
-  /// A kernel computes the same (backend/cuda/draw_kernel_source.hpp).
+  /// A kernel computes the same, without zero points and channel scales
+  /// (backend/kernels/gpu/verification_kernel_source.hpp).
   [[nodiscard]] float operator[](std::size_t i) const {
     const double unit = static_cast<double>(random_bits(seed, i) >> 11U) * 0x1p-53;
     const double number = low + width * unit;

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/name.hpp>
+#include <layerbench/base/is_name.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::result {

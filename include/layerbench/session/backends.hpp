@@ -87,7 +87,8 @@ void note_integers(const options& o, const std::vector<std::string>& used, const
 /// Whether a backend makes several processes ranks of one program.
 [[nodiscard]] bool leads_ranks(const registry& known);
 
-/// Does what the first rank says, to its end; false where this is the first.
+/// On any other rank: does what the first rank says until that ends, and returns true. On the first
+/// rank: returns false at once.
 [[nodiscard]] bool served_first_rank(const registry& known);
 
 }  // namespace layerbench::run::detail

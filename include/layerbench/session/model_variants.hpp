@@ -39,8 +39,8 @@ class model_names {
   std::map<std::string, std::filesystem::path> seen_;
 };
 
-/// A graph of a model file: the model with one fusion, or a row of a sweep. One case per
-/// data type.
+/// A graph of a model file: the model with one fusion, or a row of a sweep. One case
+/// per data type.
 struct model_variant {
   model::graph graph;
   std::optional<model::graph> in_integers = {};  ///< of s8, if it differs
@@ -122,36 +122,36 @@ inline void require_rows_only(const options& o,
 [[nodiscard]] inline std::vector<model_variant> variants_of(
     const model::graph& graph, const std::vector<std::optional<model::fusion_plan>>& fusions,
     const options& o, const registry& known) {
-  std::vector<model_variant> parts;
+  std::vector<model_variant> variants;
   if (is_sweep(graph)) {
     require_rows_only(o, fusions, graph);
     // Without a plan first, so that names of rows do not depend on the order of the option.
     std::vector<std::optional<model::fusion_plan>> plans = fusions;
     std::ranges::stable_partition(plans, [](const auto& plan) { return !plan; });
     for (const model::graph& row : model::rows_of(graph)) {
-      const auto first = std::ssize(parts);
+      const auto first = std::ssize(variants);
       for (const auto& plan : plans) {
-        model_variant part{plan ? model::fused(row, *plan, known.ops) : row};
+        model_variant variant{plan ? model::fused(row, *plan, known.ops) : row};
         const auto is_same = [&](const model_variant& other) {
-          return same_ops(other.graph, part.graph);
+          return same_ops(other.graph, variant.graph);
         };
         // What a plan does not change is timed once.
-        if (std::any_of(parts.begin() + first, parts.end(), is_same)) continue;
-        parts.push_back(std::move(part));
-        if (!plan || parts.back().graph.inference_only.empty()) continue;
+        if (std::any_of(variants.begin() + first, variants.end(), is_same)) continue;
+        variants.push_back(std::move(variant));
+        if (!plan || variants.back().graph.inference_only.empty()) continue;
         throw usage_error(fmt::format("--fusion={}: '{}' is a sweep; {}", plan->name, graph.name,
-                                      parts.back().graph.inference_only));
+                                      variants.back().graph.inference_only));
       }
     }
-    return parts;
+    return variants;
   }
   for (const auto& plan : fusions) {
-    parts.push_back({plan ? model::fused(graph, *plan, known.ops) : graph});
+    variants.push_back({plan ? model::fused(graph, *plan, known.ops) : graph});
     const bool in_s8 = std::ranges::find(o.dtypes, name(dtype::s8)) != o.dtypes.end();
     if (!plan || !plan->int8 || !in_s8) continue;
-    parts.back().in_integers = model::fused(graph, *plan, known.ops, dtype::s8);
+    variants.back().in_integers = model::fused(graph, *plan, known.ops, dtype::s8);
   }
-  return parts;
+  return variants;
 }
 
 }  // namespace layerbench::run::detail

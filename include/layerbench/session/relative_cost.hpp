@@ -6,8 +6,8 @@
 
 namespace layerbench::run {
 
-/// Compares calls before any is timed: the bytes that a call moves, and its FLOPs at 8 per byte,
-/// the balance of one core. Not a time.
+/// The cost of a call relative to others, before any is timed: the bytes that it moves, and its
+/// FLOPs at 8 per byte, the balance of one core. Not a time.
 [[nodiscard]] inline double relative_cost(const op::any& op, op::pass pass, dtype type) {
   constexpr double operations_per_byte = 8;
   return static_cast<double>(op.work(pass).flops) / operations_per_byte +

@@ -231,9 +231,9 @@ class runner {
   /// Seconds that the next round of a case takes, by the latest one.
   [[nodiscard]] double round_seconds(const case_state& model_case) const;
 
-  /// Shuffles the cases, and the rows within each: what adds up to a step is measured
-  /// close together. With a budget rows without a timing come first, the most important ones before
-  /// the others. Passes of the chain stand at equal distances between the rows.
+  /// Shuffles the cases, and the rows within each: what adds up to a step is measured close
+  /// together. With a budget rows without a timing come first, the most important ones before the
+  /// others. Passes of the chain stand at equal distances between the rows.
   [[nodiscard]] std::vector<scheduled_pass> order_of(case_group& group, std::int64_t round) const;
 
   /// Passes of a chain per round: at both ends of the round, and in its middle if steps are short.

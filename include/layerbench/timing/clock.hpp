@@ -107,7 +107,7 @@ class stopwatch {
   double cpu_ = 0;
 };
 
-/// The clock that counts of a device's work.
+/// A stopwatch by the clock that counts for a device's work.
 [[nodiscard]] inline stopwatch stopwatch_of(compute_device& target) {
   const bool waits = target.waits() || target.timing() == timing_mode::single;
   const bool cpu_counts = target.threads() == 1 && !waits;

@@ -63,8 +63,8 @@ struct topology {
   return last_level_caches(of, of.processors());
 }
 
-/// The NUMA nodes without those that are also local to the processors of several others, such as
-/// memory behind CXL.
+/// The NUMA nodes, except those whose processors include all of a smaller node's, such as memory
+/// behind CXL.
 [[nodiscard]] std::vector<const memory_node*> innermost_nodes(const topology& of);
 
 /// Bytes of memory that the nodes have together.

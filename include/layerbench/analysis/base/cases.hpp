@@ -74,10 +74,10 @@ namespace detail {
 }  // namespace detail
 
 /// The cases of the model in shape file `path`: those of the manifests for a model of that name,
-/// else one for each case measured in `files`. A manifest's step is used if it has the
-/// same work as the shape file, because it includes the primitives that a backend inserted. A shape
-/// file without a parameter `batch` only gives cases of its own batch; the same holds for `tokens`
-/// and `context`.
+/// else one for each case measured in `files`. A manifest's step is used if it has the same work as
+/// the shape file, because it includes the primitives that a backend inserted. A shape file without
+/// a parameter `batch` only gives cases of its own batch; the same holds for `tokens` and
+/// `context`.
 [[nodiscard]] std::vector<planned_case> cases_of_file(const group& files,
                                                       const std::filesystem::path& path);
 

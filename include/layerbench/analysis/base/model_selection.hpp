@@ -71,8 +71,8 @@ namespace detail {
   return choices;
 }
 
-/// The cases of the chosen models under the cases of `files`, in the order of the choices,
-/// each once. Without choices all cases of the manifests, in their order.
+/// The cases of the chosen models under the conditions of those in `files`, in the order of the
+/// choices, each once. Without choices all cases of the manifests, in their order.
 [[nodiscard]] inline std::vector<planned_case> cases_of(const group& files,
                                                         const std::vector<model_choice>& choices) {
   std::vector<planned_case> known = planned_cases(files);

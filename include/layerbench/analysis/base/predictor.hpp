@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/bootstrap_interval.hpp>
 #include <layerbench/analysis/base/model_selection.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/timings.hpp>

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/bootstrap_interval.hpp>
 
 /// Ratios of times and their intervals.
 namespace layerbench::analysis {

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/bootstrap_interval.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
 
@@ -39,9 +39,9 @@ struct nodes_compared {
 /// Procedure, 1983) of the logarithms: the node farthest from the mean is removed, up to almost
 /// half of the nodes, and each removed node is tested against those that are left. So two slow
 /// nodes do not hide each other. The scatter of the nodes that are left is the standard of
-/// comparison. The node's own rounds must agree: the larger p counts. `tests` is the number of sums
-/// that are compared: with it, equal nodes of all of them have an outlier in a hundredth of
-/// comparisons. `faster` and `slower` are outliers that differ by more than `margin`. A node with
+/// comparison. The node's own rounds must agree: the larger p counts. `tests` is how many sums
+/// are compared in all: if all nodes are equal, one comparison of all sums in a hundred finds an
+/// outlier. `faster` and `slower` are outliers that differ by more than `margin`. A node with
 /// too few rounds has no p; it is compared, but it is no standard for others.
 [[nodiscard]] nodes_compared compare_with_usual(std::span<const node_sum> all, std::size_t tests,
                                                 double margin);

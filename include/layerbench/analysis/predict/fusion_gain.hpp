@@ -14,7 +14,7 @@
 #include <vector>
 
 #include <layerbench/analysis/base/prediction.hpp>
-#include <layerbench/analysis/predict/estimate.hpp>
+#include <layerbench/analysis/predict/derived_figure.hpp>
 #include <layerbench/result/name.hpp>
 
 /// What fusion gains: calls of several layers beside the calls of these layers one by one.

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include <layerbench/analysis/base/json.hpp>
-#include <layerbench/analysis/predict/estimate.hpp>
+#include <layerbench/analysis/predict/derived_figure.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/json.hpp>

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include <layerbench/analysis/base/prediction.hpp>
-#include <layerbench/analysis/predict/estimate.hpp>
+#include <layerbench/analysis/predict/derived_figure.hpp>
 #include <layerbench/result/name.hpp>
 
 /// What a service of texts does: its requests read a prompt and decode an answer. Both steps are

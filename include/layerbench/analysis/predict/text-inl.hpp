@@ -14,7 +14,7 @@
 
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/base/text.hpp>
-#include <layerbench/analysis/predict/estimate.hpp>
+#include <layerbench/analysis/predict/derived_figure.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/compiled.hpp>

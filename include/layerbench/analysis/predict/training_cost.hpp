@@ -6,7 +6,7 @@
 #include <optional>
 
 #include <layerbench/analysis/base/prediction.hpp>
-#include <layerbench/analysis/predict/estimate.hpp>
+#include <layerbench/analysis/predict/derived_figure.hpp>
 
 /// What a whole training takes, in time and money: steps are predicted, their number and the price
 /// are the user's.

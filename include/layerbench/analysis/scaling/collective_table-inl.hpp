@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/bootstrap_interval.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>

@@ -12,7 +12,7 @@
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/name.hpp>
+#include <layerbench/base/is_name.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/json.hpp>

@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/scaling/overlap.hpp>
+#include <layerbench/analysis/scaling/overlapped_prediction.hpp>
 #include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/compiled.hpp>

@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/cudnn/engine.hpp>
+#include <layerbench/backend/cudnn/engine_config.hpp>
 #include <layerbench/backend/plan.hpp>
 
 namespace layerbench::cudnn {

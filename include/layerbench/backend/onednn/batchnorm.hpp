@@ -4,7 +4,7 @@
 
 #include <cstddef>
 
-#include <layerbench/backend/kernels/host/batchnorm.hpp>
+#include <layerbench/backend/kernels/host/running_statistics.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
 #include <layerbench/op/batchnorm.hpp>
 

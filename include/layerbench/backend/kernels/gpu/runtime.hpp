@@ -14,10 +14,10 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/kernels/gpu/draw_kernel_source.hpp>
 #include <layerbench/backend/kernels/gpu/image_kernel_source.hpp>
 #include <layerbench/backend/kernels/gpu/kernel_source.hpp>
 #include <layerbench/backend/kernels/gpu/tensor_kernel_source.hpp>
+#include <layerbench/backend/kernels/gpu/verification_kernel_source.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 /// Layerbench's own kernels on GPUs, and the plans that launch them, for any run time of GPUs.
@@ -40,7 +40,7 @@ namespace layerbench::gpu {
 [[nodiscard]] inline std::string program_of(std::string_view prelude,
                                             std::string_view number_definition) {
   return fmt::format("{}{}{}{}{}{}", prelude, number_definition, kernel_source, image_kernel_source,
-                     tensor_kernel_source, draw_kernel_source);
+                     tensor_kernel_source, verification_kernel_source);
 }
 
 /// Launch configuration: `rows` rows of `blocks`, and threads per block.

@@ -6,7 +6,8 @@
 
 namespace layerbench::gpu {
 
-/// Behind kernel_source: what combines tensors of different extents.
+/// Behind kernel_source: concat, split, multiply, pad, append, rotary, embedding, layernorm, stream
+/// and add_bias.
 inline constexpr std::string_view tensor_kernel_source = R"cuda(
 // Runs of several tensors that follow each other in memory of a whole one, again and again: where
 // each ends, in elements from the first.

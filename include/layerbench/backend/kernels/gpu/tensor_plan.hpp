@@ -165,7 +165,7 @@ class tensor_plan : public strided_operands {
   [[nodiscard]] const runtime& device() const { return *device_; }
 
  private:
-  // As the kernels of draw_kernel_source.hpp have them.
+  // As the kernels of verification_kernel_source.hpp have them.
   struct memory_axes {
     std::int64_t extents[8];
     std::int64_t strides[8];
@@ -189,7 +189,8 @@ class tensor_plan : public strided_operands {
     int integral;
   };
 
-  /// What a kernel with these arguments, and with those that all such kernels have, finds first.
+  /// The least row-major index that a search kernel finds, if any. It gets `arguments`, then the
+  /// size, the axes and where to write the index.
   template <class... Arguments>
   [[nodiscard]] std::optional<std::int64_t> search(const char* kernel, std::size_t operand,
                                                    Arguments... arguments) const {

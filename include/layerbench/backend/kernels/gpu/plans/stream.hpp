@@ -25,8 +25,9 @@ class own_plan<op::stream> : public call_plan {
         grid_(grid_of(device, o.kind, size_)),
         adds_up_(o.kind == op::stream_kind::read && grid_.blocks * grid_.threads > 32),
         kernel_(device.find(dtype::f32, kernel_of(o.kind))) {
-    if (adds_up_)
+    if (adds_up_) {
       set_algorithm(std::string(device.fill_call()) + "+layerbench:" + kernel_of(o.kind));
+    }
   }
 
   void run(const binding& bound) const {

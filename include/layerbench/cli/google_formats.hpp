@@ -85,5 +85,5 @@ struct output_format {
 }  // namespace layerbench::run
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/cli/reporter-inl.hpp>
+#include <layerbench/cli/google_formats-inl.hpp>
 #endif

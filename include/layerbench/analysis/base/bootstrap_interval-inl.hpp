@@ -9,7 +9,7 @@
 #include <random>
 #include <utility>
 
-#include <layerbench/analysis/base/interval.hpp>
+#include <layerbench/analysis/base/bootstrap_interval.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/result/measurement.hpp>
 

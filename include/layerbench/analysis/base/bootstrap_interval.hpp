@@ -79,5 +79,5 @@ class series {
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/analysis/base/interval-inl.hpp>
+#include <layerbench/analysis/base/bootstrap_interval-inl.hpp>
 #endif

@@ -10,7 +10,8 @@ namespace layerbench::host {
 
 inline constexpr const char* running_statistics_name = "layerbench:running_statistics";
 
-/// The running means or variances of c channels after a batch; `variances` are made unbiased.
+/// The running means of c channels after a batch, or with `variances` the running variances, for
+/// which those of the batch are made unbiased.
 inline void update_running_statistics(const op::batchnorm& o, bool variances, const float* old,
                                       const float* of_batch, float* updated) {
   constexpr auto momentum = static_cast<float>(op::batchnorm::momentum);

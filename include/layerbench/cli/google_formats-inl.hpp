@@ -15,7 +15,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/cli/reporter.hpp>
+#include <layerbench/cli/google_formats.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::run {

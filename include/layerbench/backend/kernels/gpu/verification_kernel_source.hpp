@@ -8,7 +8,7 @@ namespace layerbench::gpu {
 
 /// Kernels for verification, appended to kernel_source: they write test data and check results,
 /// without a copy on the host. The stored type is an argument, so they do not use `number`.
-inline constexpr std::string_view draw_kernel_source = R"cuda(
+inline constexpr std::string_view verification_kernel_source = R"cuda(
 enum stored_type { stored_f32, stored_bf16, stored_f16, stored_f8_e4m3, stored_s8 };
 
 // Axes in the order of memory, slowest first: extents, and the strides along them in row-major
