@@ -12,7 +12,7 @@ Installs what is missing, checks the format, builds and runs the tests. CI runs 
 
   tests/run.sh            sanitizers for the core (base, shape, op, model, result), then all programs
                           and tests with warnings as errors: preset cuda, or dev where there is no
-                          CUDA toolkit. Fifteen minutes on two cores.
+                          CUDA toolkit. Seventeen minutes on two cores.
   tests/run.sh --full     what a release needs: also the lint, the experiments, every header alone,
                           the installed package, the newest Google Benchmark, the preset without
                           vendor libraries (reference), all tests under sanitizers (asan), and the
