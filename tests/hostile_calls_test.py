@@ -80,8 +80,11 @@ class FirstScreens(Case):
         done = self.bench("bench_model", *several, "--benchmark_out=r.json")
         self.assertLess(len(done.stdout.splitlines()), 20, done.stdout)
         self.assertNotIn("conv1", done.stdout)
-        for words in ("| lenet5, batch 1 ", "| lenet5, batch 2 ", "2 cases", "r.json"):
+        for words in ("| lenet5, batch 1 ", "| lenet5, batch 2 ", "r.json"):
             self.assertEqual(done.stdout.count(words), 1, done.stdout)
+        # On a disturbed machine a case may have no interval; it is then counted in a line of its own.
+        counted = re.findall(r"(?m)^.*: (?:\d+ of )?(\d) cases?$", done.stdout)
+        self.assertEqual(sum(map(int, counted)), 2, done.stdout)
         for more in (["--benchmark_out=w.json", "--wide"], []):
             done = self.bench("bench_model", *several, *more)
             self.assertRegex(done.stdout, "(?m)^conv/.*conv1", "asked for, or nowhere else")
