@@ -10,6 +10,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <layerbench/base/split.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/shape_file.hpp>
@@ -129,7 +130,7 @@ TEST_F(fusion, keeps_the_work_and_every_layer_of_all_models) {
       texts all;
       for (const layer& joined : result.layers) {
         if (!joined.op.has(op::pass::fwd)) continue;  // a plan that joins nothing keeps these
-        for (const auto part : result::detail::split(joined.name, '+')) all.emplace_back(part);
+        for (const auto part : split(joined.name, '+')) all.emplace_back(part);
       }
       texts expected;
       for (const layer& one : plain.layers) {

@@ -14,6 +14,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/base/split.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/report/style.hpp>
 #include <layerbench/report/time_series_chart.hpp>
@@ -59,7 +60,7 @@ std::size_t longest_part(std::string html) {
       html.replace(at, cut.size(), "\n");
     }
   }
-  for (const std::string_view part : result::detail::split(html, '\n')) {
+  for (const std::string_view part : split(html, '\n')) {
     longest = std::max(longest, display_width(part));
   }
   return longest;

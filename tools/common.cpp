@@ -19,6 +19,7 @@
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/program_path.hpp>
 #include <layerbench/base/quiet.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/base/terminal.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/name.hpp>
@@ -33,7 +34,7 @@ namespace {
 /// Notes the files that a word names, itself or as the value of an option, as inputs.
 void note_inputs(std::string_view word) {
   const std::string_view value = word.substr(word.find('=') + 1);
-  std::vector<std::string_view> names = result::detail::split(value, ',');
+  std::vector<std::string_view> names = split(value, ',');
   names.insert(names.end(), {word, value});
   for (const std::string_view name : names) {
     std::error_code unknown;

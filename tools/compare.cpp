@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/split.hpp>
 
 #include "commands.hpp"
 #include "compare_options.hpp"
@@ -26,7 +27,7 @@ struct command_options {
 /// The files of a list with commas. Throws usage_error.
 std::vector<std::string> files_of(const std::string& names) {
   std::vector<std::string> files;
-  for (const std::string_view name : result::detail::split(names, ',')) {
+  for (const std::string_view name : split(names, ',')) {
     if (name.empty()) throw usage_error("compare: an empty file name in the list '" + names + "'");
     files.emplace_back(name);
   }

@@ -16,6 +16,7 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/plain_text.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::tool {
@@ -64,7 +65,7 @@ std::string find_program(const invocation& of) {
   if (name.find('/') != std::string::npos && can_run(name)) return name;
   if (!name.empty() && name.find('/') == std::string::npos) {
     const std::string directories = search_path(of);
-    for (const std::string_view directory : result::detail::split(directories, ':')) {
+    for (const std::string_view directory : split(directories, ':')) {
       std::string path = fmt::format("{}/{}", directory.empty() ? "." : directory, name);
       if (can_run(path)) return path;
     }

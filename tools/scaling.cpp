@@ -13,6 +13,7 @@
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/analysis/scaling/trace.hpp>
 #include <layerbench/base/output_file.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 
@@ -157,7 +158,7 @@ void add_throughput_options(CLI::App& command, scaling_request& given, CLI::Opti
 std::vector<std::int64_t> device_counts(const std::string& text) {
   std::vector<std::int64_t> numbers;
   bool ellipsis = false;
-  for (const std::string_view part : result::detail::split(text, ',')) {
+  for (const std::string_view part : split(text, ',')) {
     if (part == "..." && !ellipsis) {
       ellipsis = true;
       continue;

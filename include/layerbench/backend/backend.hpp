@@ -145,7 +145,7 @@ struct backend_entry {
 
   /// Bytes of its last-level cache; 0 where that is not known, or follows from `binding`.
   std::size_t (*cache_bytes)() = [] { return std::size_t{0}; };
-  /// Throws not_enough_memory where so many bytes cannot be had, as far as that is known.
+  /// Throws not_enough_memory if the system is known to lack these bytes.
   void (*require_memory)(std::size_t bytes) = [](std::size_t /*bytes*/) {};
   /// The places of its threads; null: they are not this program's. Caches and NUMA nodes that the
   /// threads use follow from it, and from the machine that they are on.

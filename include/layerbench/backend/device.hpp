@@ -56,7 +56,7 @@ class compute_device {
   [[nodiscard]] timing_mode timing() const { return timing_; }
   /// For those that have a choice.
   void set_timing(timing_mode how) { timing_ = how; }
-  /// Throws not_enough_memory where so many bytes cannot be had, as far as that is known.
+  /// Throws not_enough_memory if the system is known to lack these bytes.
   void require_memory(std::size_t bytes) const { entry_.require_memory(bytes); }
 
   // As in any_backend:

@@ -29,7 +29,7 @@ class step_caches {
   [[nodiscard]] bool of_model() const { return of_model_; }
   /// Bytes to touch between two uses of weights.
   [[nodiscard]] std::size_t reuse_bytes() const { return reuse_bytes_; }
-  /// After so many other bytes no cache holds an operand.
+  /// Other bytes to touch until no cache holds an operand.
   [[nodiscard]] std::size_t uncached_bytes() const {
     return 4 * (shared_bytes_ == 0 ? std::size_t{64} << 20U : shared_bytes_);
   }

@@ -20,6 +20,7 @@
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/number_format.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/report/report_data.hpp>
@@ -32,7 +33,7 @@ namespace detail {
 /// The lines of `text` that are not empty, without leading blanks.
 [[nodiscard]] inline std::vector<std::string> lines(std::string_view text) {
   std::vector<std::string> found;
-  for (std::string_view line : result::detail::split(text, '\n')) {
+  for (std::string_view line : split(text, '\n')) {
     line.remove_prefix(std::min(line.find_first_not_of(' '), line.size()));
     if (!line.empty()) found.emplace_back(line);
   }
@@ -300,7 +301,7 @@ inline void insert_column(table& to, std::size_t position, const column& title,
   for (const auto& [name, text] : meanings) {
     const bool is_bad = std::ranges::any_of(files, [&](const result::results& file) {
       const std::vector<std::string_view> bad =
-          result::detail::split(file.context_value("machine_check").value_or(""), ' ');
+          split(file.context_value("machine_check").value_or(""), ' ');
       return std::ranges::find(bad, name) != bad.end();
     });
     if (is_bad) sentences.push_back(fmt::format("Machine check, {}: {}.", name, text));

@@ -10,6 +10,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/result/name.hpp>
 
@@ -35,14 +36,14 @@ LAYERBENCH_INLINE std::string write_dimensions(const field_dimensions& all) {
 LAYERBENCH_INLINE field_dimensions read_dimensions(std::string_view text, std::string_view file) {
   field_dimensions all;
   if (text.empty()) return all;
-  for (const std::string_view list : detail::split(text, ';')) {
+  for (const std::string_view list : split(text, ';')) {
     const std::size_t colon = list.find(": ");
     const auto dimension = from_name<field_dimension>(std::string(list.substr(0, colon)));
     if (colon == list.npos || !dimension) {
       throw bad_input(file, "/context/field_dimensions",
                       fmt::format("expected a dimension and its fields, found {}", list));
     }
-    for (const std::string_view field : detail::split(list.substr(colon + 2), ' ')) {
+    for (const std::string_view field : split(list.substr(colon + 2), ' ')) {
       all.emplace(field, *dimension);
     }
   }

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/result/measurement.hpp>
 
 namespace layerbench::result {
@@ -16,7 +17,7 @@ LAYERBENCH_INLINE std::string label::text() const {
 
 LAYERBENCH_INLINE label label::parse(std::string_view text) {
   label read;
-  for (const std::string_view part : detail::split(text, ';')) {
+  for (const std::string_view part : split(text, ';')) {
     const std::size_t equals = part.find('=');
     const std::string_view field = part.substr(0, equals);
     const std::string_view value = equals == std::string_view::npos ? "" : part.substr(equals + 1);

@@ -12,6 +12,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/is_name.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/result/name.hpp>
 
 namespace layerbench::result {
@@ -28,16 +29,6 @@ LAYERBENCH_INLINE std::string parameter_text(const name_parameters& parameters,
     }
   }
   return text;
-}
-
-LAYERBENCH_INLINE std::vector<std::string_view> split(std::string_view text, char separator) {
-  std::vector<std::string_view> parts;
-  while (true) {
-    const std::size_t end = text.find(separator);
-    parts.push_back(text.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    text.remove_prefix(end + 1);
-  }
 }
 
 LAYERBENCH_INLINE std::optional<std::string_view> value_of(std::string_view part,
@@ -135,7 +126,7 @@ struct name_end {
 }  // namespace detail
 
 LAYERBENCH_INLINE std::optional<case_name> parse_case(std::string_view text) {
-  const std::vector<std::string_view> parts = detail::split(text, '/');
+  const std::vector<std::string_view> parts = split(text, '/');
   auto end = detail::parse_end(parts, 4, 5);
   if (!end || end->parameters.contains("phase")) return std::nullopt;
   if (parts[0] != "inference") end->parameters.emplace("phase", parts[0]);
@@ -150,7 +141,7 @@ LAYERBENCH_INLINE std::optional<row_name> parse_row(std::string_view text) {
       return row_name::chain(std::move(*model_case));
     }
   }
-  const std::vector<std::string_view> parts = detail::split(text, '/');
+  const std::vector<std::string_view> parts = split(text, '/');
   auto end = detail::parse_end(parts, detail::layer_position + 1, 8);
   if (!end) return std::nullopt;
   const auto cache = detail::value_of(parts[7], "cache");

@@ -29,8 +29,6 @@ namespace detail {
 [[nodiscard]] std::string parameter_text(const name_parameters& parameters,
                                          std::string_view except = {});
 
-[[nodiscard]] std::vector<std::string_view> split(std::string_view text, char separator);
-
 /// The value of `part` when it reads `name:value`.
 [[nodiscard]] std::optional<std::string_view> value_of(std::string_view part,
                                                        std::string_view name);

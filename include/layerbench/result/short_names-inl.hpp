@@ -9,6 +9,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/result/short_names.hpp>
 
@@ -57,7 +58,7 @@ LAYERBENCH_INLINE short_names short_names_of(std::span<const std::string> names)
   short_names result{.shared = {}, .own = {names.begin(), names.end()}};
   if (std::ranges::adjacent_find(names, std::ranges::not_equal_to{}) == names.end()) return result;
   std::vector<detail::name_parts> all;
-  for (const std::string& name : names) all.push_back(detail::split(name, '/'));
+  for (const std::string& name : names) all.push_back(split(name, '/'));
   const bool equally_many = std::ranges::all_of(
       all, [&](const auto& parts) { return parts.size() == all.front().size(); });
   const detail::shared_ends ends =
@@ -96,7 +97,7 @@ LAYERBENCH_INLINE short_names table_names_of(std::span<const std::string> names,
 LAYERBENCH_INLINE std::string short_joined(std::string_view layers) {
   std::string text;
   std::string_view repeated;
-  for (std::string_view layer : detail::split(layers, '+')) {
+  for (std::string_view layer : split(layers, '+')) {
     if (text.empty()) {
       repeated = layer.substr(0, layer.rfind('_') + 1);
     } else {

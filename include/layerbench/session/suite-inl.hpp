@@ -100,7 +100,7 @@ class suite_builder {
     if (what_.is_predictable() && in_model) all_.manifest[c.model_case] = std::move(step_plan);
   }
 
-  /// The list of peaks for that backend and so many threads. Streams are the same in all data
+  /// The list of peaks for a backend and a number of threads. Streams are the same in all data
   /// types, and measured in the first.
   [[nodiscard]] model::graph peaks(const std::string& backend, const std::string& type,
                                    int threads) {

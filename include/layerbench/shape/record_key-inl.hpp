@@ -13,23 +13,13 @@
 #include <vector>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/record_key.hpp>
 
 namespace layerbench {
 
 namespace detail {
-
-[[nodiscard]] inline std::vector<std::string_view> split_key(std::string_view text,
-                                                             char separator) {
-  std::vector<std::string_view> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
 
 template <class Number>
 [[nodiscard]] bool read_number(std::string_view text, Number least, Number& out) {
@@ -43,7 +33,7 @@ template <class Number>
     return read_number(part, least, out.emplace_back());
   };
   out.clear();
-  return std::ranges::all_of(split_key(text, 'x'), read);
+  return std::ranges::all_of(split(text, 'x'), read);
 }
 
 // Each reads what key_text writes of a type, with the bounds of the JSON form, and returns whether
@@ -75,7 +65,7 @@ template <class Number>
 
 [[nodiscard]] inline bool read_text(std::string_view text, named_values& out) {
   out.indices.clear();
-  for (const std::string_view part : split_key(text, '+')) {
+  for (const std::string_view part : split(text, '+')) {
     named_value one{0, out.names};
     if (!read_text(part, one)) return false;
     out.indices.push_back(one.index);
@@ -114,7 +104,7 @@ template <class Number>
 
 LAYERBENCH_INLINE std::optional<record_fields> read_key(std::string_view key,
                                                         record_fields defaults) {
-  for (const std::string_view part : detail::split_key(key, ',')) {
+  for (const std::string_view part : split(key, ',')) {
     const std::size_t end = std::min(part.find(':'), part.size());
     const auto found = std::ranges::find(defaults, part.substr(0, end), &record_field::name);
     const auto read = [&](auto& value) {

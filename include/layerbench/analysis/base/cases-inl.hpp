@@ -15,6 +15,7 @@
 
 #include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/peak.hpp>
@@ -132,7 +133,7 @@ namespace detail {
   const auto names = files.front()->context_value("in_place");
   if (!names) return std::nullopt;
   model::op_names ops;
-  for (const std::string_view name : result::detail::split(*names, ',')) ops.emplace(name);
+  for (const std::string_view name : split(*names, ',')) ops.emplace(name);
   return ops;
 }
 

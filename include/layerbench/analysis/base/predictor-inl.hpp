@@ -13,6 +13,7 @@
 #include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 
@@ -166,7 +167,7 @@ LAYERBENCH_INLINE std::optional<std::filesystem::path> given_path(
   for (const result::results* file : its_files) {
     const auto paths = file->context.find("shape_files");
     if (paths == file->context.end()) continue;
-    for (const std::string_view path : result::detail::split(paths->second, ',')) {
+    for (const std::string_view path : split(paths->second, ',')) {
       std::error_code unknown;
       if (!std::filesystem::is_regular_file(path, unknown)) continue;
       try {

@@ -15,6 +15,7 @@
 
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/derived_figure.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/result/name.hpp>
 
 /// What fusion gains: calls of several layers beside the calls of these layers one by one.
@@ -65,7 +66,7 @@ namespace detail {
   for (const std::string& call : fused.layers) {
     if (call.find('+') == std::string::npos) continue;
     joined.push_back(call);
-    for (const std::string_view layer : result::detail::split(call, '+')) {
+    for (const std::string_view layer : split(call, '+')) {
       const auto found = alone.find(layer);
       if (found == alone.end()) return std::nullopt;
       sum = sum.plus(found->second);

@@ -10,6 +10,7 @@
 
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/derived_figure.hpp>
+#include <layerbench/base/split.hpp>
 #include <layerbench/result/name.hpp>
 
 /// What a service of texts does: its requests read a prompt and decode an answer. Both steps are
@@ -23,7 +24,7 @@ struct service_mix {
 
   /// Reads "PROMPTS:DECODES"; nothing for other texts.
   [[nodiscard]] static std::optional<service_mix> parse(std::string_view text) {
-    const std::vector<std::string_view> parts = result::detail::split(text, ':');
+    const std::vector<std::string_view> parts = split(text, ':');
     if (parts.size() != 2) return std::nullopt;
     const auto prompts = result::detail::count_of(parts[0]);
     const auto decodes = result::detail::count_of(parts[1]);
