@@ -1,6 +1,5 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <layerbench/analysis/base/bootstrap_interval-inl.hpp>
 #include <layerbench/analysis/base/cases-inl.hpp>
 #include <layerbench/analysis/base/engine_overhead-inl.hpp>
 #include <layerbench/analysis/base/peaks-inl.hpp>

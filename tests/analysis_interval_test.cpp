@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/base/bootstrap_interval.hpp>
+#include <layerbench/analysis/base/timings.hpp>
 
 namespace layerbench::analysis {
 namespace analysis_interval_test {
@@ -184,9 +184,9 @@ TEST(Interval, IsAsWideAsStudentsForFewRounds) {
   const auto tail_of = [](double n, double t) {
     return std::erfc(std::sqrt(n / (n - 1)) * t / std::sqrt(2.0)) / 2;
   };
-  EXPECT_NEAR(detail::expanded_tail(5), tail_of(5, 2.776), 5e-5);
-  EXPECT_NEAR(detail::expanded_tail(10), tail_of(10, 2.262), 5e-5);
-  EXPECT_NEAR(detail::expanded_tail(1000), 0.025, 3e-4);
+  EXPECT_NEAR(result::detail::expanded_tail(5), tail_of(5, 2.776), 5e-5);
+  EXPECT_NEAR(result::detail::expanded_tail(10), tail_of(10, 2.262), 5e-5);
+  EXPECT_NEAR(result::detail::expanded_tail(1000), 0.025, 3e-4);
 }
 
 TEST(Interval, LeavesOutARoundThatIsFarAboveTheOthers) {
@@ -212,7 +212,7 @@ TEST(CommonRounds, AreThoseOfAllTerms) {
   const timing few{{{{0, 1}, 1}, {{1, 0}, 1}, {{1, 1}, 1}}};
   const std::vector<term> terms{{1, &many}, {1, &few}};
   EXPECT_THAT(common_rounds(terms), ::testing::ElementsAre(round_id{0, 1}, round_id{1, 0}));
-  EXPECT_THAT(common_rounds({}), ::testing::IsEmpty());
+  EXPECT_THAT(result::common_rounds({}), ::testing::IsEmpty());
 }
 
 }  // namespace analysis_interval_test

@@ -136,14 +136,9 @@ TEST(State, IsNotInAShapeFile) {
 TEST(ProtocolError, IsThatOfCacheModelSums) {
   const results file = stated_file({hot_a, hot_b, model_a, model_b});
   const step_time model = *only({file}).step;
-  EXPECT_DOUBLE_EQ(model.protocol_half_width.value(), 24 * protocol_error::relative);
+  EXPECT_DOUBLE_EQ(model.protocol_half_width.value(),
+                   24 * result::protocol_error_of({net.backend, "inference", 0, 24})->relative);
   EXPECT_FALSE(only({file}, {.models = {}, .cache = "hot"}).step->protocol_half_width);
-}
-
-TEST(ProtocolError, WidensTheIntervalOnEitherSide) {
-  const step_time time{10, 0, 10, 9.5, 10.9, interval_method::bootstrap, 1.2};
-  EXPECT_DOUBLE_EQ(time.low(), 10 - 1.3);  // 0.5, 1.2, 1.3 and
-  EXPECT_DOUBLE_EQ(time.high(), 11.5);     // 0.9, 1.2, 1.5: independent halves
 }
 
 TEST(Overhead, IsASeparateTerm) {

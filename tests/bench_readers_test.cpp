@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <string>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include "support/bench.hpp"
@@ -41,6 +42,20 @@ TEST(Predict, AgreesWithTheProgramThatMeasured) {
   EXPECT_EQ(text.exit_code, 0) << text.err;
   EXPECT_THAT(throughput_of(text.out), HasSubstr(" ms per step"));
   EXPECT_EQ(throughput_of(text.out), throughput_of(measured.out));
+}
+
+TEST(Predict, KnowsASumAsWellAsTheProgramThatMeasured) {
+  const testing::tiny_directory directory;
+  const result::results measured =
+      directory.measure({"--benchmark_repetitions=7", "--cache=model,hot"});
+  const json::value all = json::value::parse(predict({directory.results, "--format", "json"}).out);
+  const json::value& found = all.at("predictions").at(0);
+  const double half_width =
+      (found.at("seconds_high").get<double>() - found.at("seconds_low").get<double>()) / 2 /
+      found.at("seconds_per_step").get<double>();
+  const std::string expected =
+      half_width > 1 ? "not known" : fmt::format("known to {:.1f} %", 100 * half_width);
+  EXPECT_THAT(measured.context_value("stopped").value_or(""), HasSubstr(expected));
 }
 
 TEST(Predict, AddsUpTheRoundsMedianMeans) {

@@ -11,6 +11,7 @@
 - tools/quickstart.sh warns where the machine is not fit to measure.
 - README's number of networks is that of the shape files.
 - The generated tables, figures and texts of --help are up to date.
+- Intervals hold the steps of runs and machines that they were not learned from.
 """
 import os
 import pathlib
@@ -21,6 +22,9 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT / "tools"))
+import protocol_errors  # noqa: E402
+
 PAGES = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md"))]
 failures = []
 
@@ -112,6 +116,22 @@ def check_quickstart():
                 failures.append(f"quickstart.sh: {fit} of --check-machine: {done.stdout}{done.stderr}")
 
 
+def check_coverage():
+    """Intervals that are learned without a run, or without a machine, hold its measured steps."""
+    cases = protocol_errors.all_cases()
+    for part in ("run", "machine"):
+        pairs = list(zip(cases, protocol_errors.held_out(cases, part)))
+        ours = [pair for pair in pairs if pair[0].kind in protocol_errors.KINDS]
+        share = protocol_errors.coverage(*zip(*ours))
+        if not 0.93 <= share <= 0.97:
+            failures.append(f"by {part} {share:.3f} of the cases are inside their intervals")
+        for of in {(case.backend, case.kind) for case, _ in ours}:
+            here = [pair for pair in ours if (pair[0].backend, pair[0].kind) == of]
+            share = protocol_errors.coverage(*zip(*here))
+            if len(here) >= protocol_errors.FEWEST and share < 0.9:
+                failures.append(f"by {part} {share:.3f} of {of} are inside their intervals")
+
+
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     for page in PAGES:
@@ -123,6 +143,7 @@ def main():
         failures.append("README.md: its outputs are not marked")
     check_tutorial(build)
     check_quickstart()
+    check_coverage()
     current = subprocess.run([sys.executable, ROOT / "tools/update_docs.py", "--check",
                               "--programs", build],
                              capture_output=True, text=True, check=False)

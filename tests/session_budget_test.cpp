@@ -114,7 +114,7 @@ TEST_F(Budget, EndsACaseBelowTheLeastNumberOfRounds) {
     case_state& model_case = group.at(0);
     EXPECT_DOUBLE_EQ(ends_after(criterion, model_case), 4);
     EXPECT_TRUE(model_case.done);
-    EXPECT_THAT(model_case.rows.at(0).rounds, SizeIs(4));
+    EXPECT_THAT(model_case.rows.at(0).timing.rounds, SizeIs(4));
   }
 }
 

@@ -102,10 +102,10 @@ TEST_F(WorkQueue, StepSecondsExtrapolateFromTheTimedRows) {
   case_state& only = queue_.at(0).at(0);
   EXPECT_EQ(only.step_seconds(), 0);
   for (row_state& row : only.rows) row.share = row.benchmark->share();
-  only.rows[0].rounds[0] = 3;
+  only.rows[0].add_round(0, 3, false);
   EXPECT_DOUBLE_EQ(only.step_seconds(), 2 * 3 / 0.25);
-  only.rows[1].rounds[0] = 9;
-  only.rows[2].rounds[0] = 1;
+  only.rows[1].add_round(0, 9, false);
+  only.rows[2].add_round(0, 1, false);
   EXPECT_DOUBLE_EQ(only.step_seconds(), (2 * 3 + 9) / 0.75);
 }
 
@@ -141,20 +141,34 @@ TEST_F(WorkQueue, AFailedRowDoesNotKeepACaseOpen) {
   only.rows[0].done = true;
   std::string ending;
   for (std::int64_t round = 0; round < 7; ++round) {
-    only.rows[1].rounds[round] = 1;
+    only.rows[1].add_round(round, 1, false);
     ending = criterion.end_round(only, queue_);
   }
   EXPECT_THAT(ending, mentions("precise"));
 }
 
-TEST_F(WorkQueue, PrecisionNeedsSixRounds) {
+TEST_F(WorkQueue, PrecisionNeedsFiveRounds) {
   add_row(case_of("f32", 1, "1"), "steady");
   const stopping_criterion criterion = queue_rows({.min_rounds = 2, .sum_rows = true});
   case_state& only = queue_.at(0).at(0);
-  for (std::int64_t round = 0; round < 6; ++round) {
+  for (std::int64_t round = 0; round < 5; ++round) {
     add_round(only, round, {1});
-    EXPECT_EQ(criterion.end_round(only, queue_).empty(), round < 5)
-        << "no 95 % interval below 6 values";
+    EXPECT_EQ(criterion.end_round(only, queue_).empty(), round < 4)
+        << "no 95 % interval below 5 values";
+  }
+}
+
+TEST_F(WorkQueue, ASumIsPreciseOnceItsRoundsAddLittleToTheErrorOfSuchSums) {
+  for (const std::string cache : {"model", "hot"}) {
+    rows_.clear();
+    add_row(case_of("f32", 1, "1"), "unsteady", cache);
+    const stopping_criterion criterion = queue_rows({.precision = 0.001, .sum_rows = true});
+    case_state& only = queue_.at(0).at(0);
+    for (std::int64_t round = 0; round < 8; ++round) {
+      add_round(only, round, {round % 2 == 0 ? 1.01 : 0.99});
+      static_cast<void>(criterion.end_round(only, queue_));
+    }
+    EXPECT_EQ(only.done, cache == "model") << "no error of hot sums is known";
   }
 }
 
@@ -212,9 +226,9 @@ TEST_F(WorkQueue, ResumedRowsDoNotKeepACaseOpen) {
       queue_rows({.min_rounds = 2, .precision = 0, .max_time = 1e9, .sum_rows = true});
   static_cast<void>(resume(rounds_of(*known, 2), criterion));
   case_state& one = queue_.at(0).at(0);
-  one.rows[1].rounds = {{2, 1.0}};
+  one.rows[1].add_round(2, 1.0, false);
   EXPECT_EQ(criterion.end_round(one, queue_), "");
-  one.rows[1].rounds[3] = 1.0;
+  one.rows[1].add_round(3, 1.0, false);
   EXPECT_THAT(criterion.end_round(one, queue_), mentions("resumed"));
   EXPECT_TRUE(one.done);
 }

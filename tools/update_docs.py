@@ -32,8 +32,10 @@ import subprocess
 import sys
 import textwrap
 
+import protocol_errors
+from protocol_errors import judged_cases as cases_of, runs, shape_file
+
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-VALIDATION = ROOT / "results" / "validation"
 HELP = re.compile(r"(<!-- help: ([^>]+) -->\n).*?(<!-- end of help -->)", re.DOTALL)
 PLANS = re.compile(r"(<!-- plans: ([^>]+) -->\n).*?(<!-- end of plans -->)", re.DOTALL)
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: [^ >]+)*) -->\n)"
@@ -71,29 +73,6 @@ def ablation(file):
                      "largest change, %"], rows)
 
 
-@functools.cache
-def runs():
-    """Rows of runs.csv by the name of the run. Every file of results belongs to exactly one run."""
-    with open(VALIDATION / "runs.csv", newline="") as file:
-        rows = {row["run"]: row for row in csv.DictReader(file)}
-    named = sorted(name for row in rows.values() for name in row["files"].split())
-    files = sorted(path.stem for path in VALIDATION.glob("*.json"))
-    if named != files:
-        odd = sorted(set(named) ^ set(files)) or "a file that is named twice"
-        sys.exit(f"results/validation/runs.csv does not name each file once: {odd}")
-    return rows
-
-
-@functools.cache
-def cases_of(run):
-    """Cases of a run by their name and threads. A later file replaces cases of an earlier one."""
-    cases = {}
-    for name in runs()[run]["files"].split():
-        for case in json.loads((VALIDATION / f"{name}.json").read_text())["cases"]:
-            cases[case["case"], case["threads"]] = case
-    return cases
-
-
 def percent(ratio, sign="+"):
     return "-" if ratio is None else f"{100 * ratio:{sign}.1f}"
 
@@ -113,12 +92,9 @@ def magnitudes(values):
 
 
 def inside(cases):
-    """The share, in percent, of measured steps inside the predicted interval."""
+    """The share, in percent, of measured steps inside the predicted interval, as learned from all
+    other runs."""
     return f"{100 * mean(case['covered'] for case in cases):.0f}"
-
-
-def half_width(case):
-    return (case["predicted_high"] - case["predicted_low"]) / 2 / case["predicted_seconds"]
 
 
 def summary():
@@ -133,7 +109,7 @@ def summary():
                      percent(statistics.median(magnitudes(errors)), ""),
                      percent(max(magnitudes(errors)), ""), percent(mean(errors)),
                      percent(mean(magnitudes(naive)), ""), inside(cases),
-                     percent(statistics.median(half_width(case) for case in cases if case["predicted_high"]), "")])
+                     percent(statistics.median(case["half_width"] for case in cases), "")])
     return markdown(["run", "machine", "date", "what", "cases", "mean", "median", "worst", "bias",
                      "naive", "inside", "half-width"], rows, text_columns=4)
 
@@ -155,6 +131,45 @@ def accuracy():
                      percent(mean(magnitudes(case["naive_error"] for case in with_hot)), "")])
     return markdown(["", "cases", "mean", "median", "worst", "inside the interval",
                      "with a naive sum", "their mean", "their naive mean"], rows)
+
+
+def intervals():
+    """A row per kind of step: what intervals hold that were learned without the case's run, or without
+    its machine. Engines whose error was then not known have none."""
+    def titles(case):
+        if case.kind not in protocol_errors.KINDS:
+            return [f"{case.backend}, as {case.kind}"]
+        return ["all steps of our own", case.backend, f"{case.backend}, {case.kind}"]
+    cases = protocol_errors.all_cases()
+    judged = {part: collections.defaultdict(list) for part in ("run", "machine")}
+    for part, of in judged.items():
+        for case, width in zip(cases, protocol_errors.held_out(cases, part)):
+            for title in titles(case) if width else ():
+                of[title].append((case, width))
+
+    def cells(pairs):
+        if not pairs:
+            return ["-"] * 4
+        known, widths = zip(*pairs)
+        needed = protocol_errors.needed_widths(known, widths)
+        return [str(len(pairs)), percent(protocol_errors.coverage(known, widths), ""),
+                percent(statistics.median(widths), ""), percent(statistics.median(needed), "")]
+    rows = [[title, *cells(judged["run"][title]), *cells(judged["machine"][title])]
+            for title in sorted({title for case in cases for title in titles(case)})]
+    return markdown(["", "cases, other runs", "inside", "half-width", "needed",
+                     "cases, other machines", "inside", "half-width", "needed"], rows)
+
+
+def learned():
+    """A row per kind whose error was learned."""
+    steps = {None: "all", True: "below", False: "from"}
+    limit = f"{1000 * protocol_errors.SHORT_SECONDS:g} ms"
+    rows = []
+    for (backend, kind, disturbed, short), (error, count) in protocol_errors.in_order():
+        length = "all" if short is None else f"{steps[short]} {limit}"
+        rows.append([backend, kind or "all", "yes" if disturbed else "no", length, str(count),
+                     percent(error, "")])
+    return markdown(["backend", "kind", "disturbed", "step", "cases", "error, %"], rows, text_columns=4)
 
 
 def errors(*names):
@@ -180,11 +195,6 @@ def errors(*names):
     order = list(dict.fromkeys(case["model"] for case in found))
     rows.sort(key=lambda row: order.index(row[0]))
     return markdown(header, rows, text_columns=3)
-
-
-@functools.cache
-def shape_file(model):
-    return json.loads((ROOT / f"shapes/models/{model}.json").read_text())
 
 
 def families(*names):
@@ -502,6 +512,7 @@ def imports(file):
 
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "families": families,
           "cases": cases, "parts": parts, "imports": imports, "accuracy": accuracy,
+          "intervals": intervals, "learned": learned,
           "engines": engines, "libraries": libraries, "bare_loops": bare_loops,
           "overheads": overheads, "kernel_factors": kernel_factors,
           "pytorch": pytorch, "device_functions": device_functions, "call_path": call_path}
@@ -593,6 +604,7 @@ def main():
     if options.programs:
         programs = options.programs.resolve()
         new = {page: with_plans(with_help(text, programs), programs) for page, text in new.items()}
+    new[protocol_errors.HEADER] = protocol_errors.header()
     for name, draw in FIGURES.items():
         new[ROOT / "docs" / "figures" / f"{name}.svg"] = draw()
     stale = []

@@ -3,13 +3,15 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
-#include <utility>
+#include <optional>
 #include <vector>
 
 #include <layerbench/result/name.hpp>
+#include <layerbench/result/step_time.hpp>
+#include <layerbench/result/timing.hpp>
 
 /// What is measured, and how far that has come: plain data, without devices.
 namespace layerbench::run {
@@ -27,22 +29,41 @@ struct row_state {
   double setup_cost = 0;          ///< of what runs before each call, if that is known
   double first_call_seconds = 0;  ///< of the call before the first round; 0: there was none
   double pass_seconds = 0;        ///< that its next pass takes, as far as known
-  std::map<std::int64_t, double> rounds = {};  ///< mean seconds per call, by number of the round
+  result::timing timing = {};     ///< its rounds so far, which are one series
   bool done = false;      ///< no further rounds: it has enough, it failed, or it was left out
   bool left_out = false;  ///< the budget left no time for it
 
-  [[nodiscard]] bool timed() const { return !rounds.empty(); }
+  [[nodiscard]] bool timed() const { return !timing.rounds.empty(); }
+  void add_round(std::int64_t round, double seconds, bool disturbed) {
+    timing.rounds[{0, round}] = seconds;
+    if (disturbed) mark_disturbed(round);
+  }
+  void add_round(const result::measurement& measured) {
+    add_round(measured.round, result::estimated_seconds(measured), measured.disturbed());
+  }
+  /// Marks its round of that number, if it has one.
+  void mark_disturbed(std::int64_t round) {
+    if (timing.rounds.contains({0, round})) timing.disturbed.insert({0, round});
+  }
   /// Seconds per step for calls that take `seconds` each.
   [[nodiscard]] double step_seconds(double seconds) const {
     return static_cast<double>(count) * seconds;
   }
   /// Mean seconds per call in the latest round; 0 before the first.
-  [[nodiscard]] double latest_seconds() const { return timed() ? rounds.rbegin()->second : 0; }
+  [[nodiscard]] double latest_seconds() const {
+    return timed() ? timing.rounds.rbegin()->second : 0;
+  }
   [[nodiscard]] double latest_step_seconds() const { return step_seconds(latest_seconds()); }
   /// Seconds per call as far as known: of the latest round, else of the first call.
   [[nodiscard]] double call_seconds() const {
     return timed() ? latest_seconds() : first_call_seconds;
   }
+};
+
+/// The sum of a case's rows.
+struct case_sum {
+  result::step_time time;
+  std::size_t rounds;  ///< that all of the rows have
 };
 
 /// A case: all rows of a model, batch, backend, data type and so on, and its chain.
@@ -73,30 +94,16 @@ struct case_state {
     return share > 0 ? seconds / share : 0;
   }
 
-  /// Seconds of a step in each round that all measured rows have: the sum of its rows. If some rows
-  /// are in the cache state that predictions use, only those count.
-  [[nodiscard]] std::vector<double> round_sums() const {
-    const bool some_in_model = std::ranges::any_of(rows, &row_state::in_model);
-    std::map<std::int64_t, std::pair<double, std::size_t>> by_round;  // sum and number of rows
-    std::size_t summed = 0;
-    for (const row_state& row : rows) {
-      if (!row.timed() || (some_in_model && !row.in_model)) continue;
-      ++summed;
-      for (const auto& [round, seconds] : row.rounds) {
-        auto& [sum, terms] = by_round[round];
-        sum += row.step_seconds(seconds);
-        ++terms;
-      }
-    }
-    std::vector<double> sums;
-    for (const auto& [round, sum] : by_round) {
-      if (sum.second == summed) sums.push_back(sum.first);
-    }
-    return sums;
-  }
+  /// The sum of the measured rows, as predictions add it up. If some rows are in the cache state
+  /// that predictions use, only those count. Nothing before a row is measured.
+  [[nodiscard]] std::optional<case_sum> sum() const;
 };
 
 /// Cases that are measured in the same rounds, because people compare them.
 using case_group = std::vector<case_state>;
 
 }  // namespace layerbench::run
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/session/case_state-inl.hpp>
+#endif

@@ -306,7 +306,7 @@ LAYERBENCH_INLINE void runner::report_left_out() {
   for (case_group& group : queue_) {
     for (case_state& model_case : group) {
       const auto lacks = [&](const row_state& row) {
-        return row.timed() && std::ssize(row.rounds) < least;
+        return row.timed() && std::ssize(row.timing.rounds) < least;
       };
       if (std::ranges::any_of(model_case.rows, lacks)) ++cut_;
       const double missing = missing_seconds(model_case);
@@ -341,7 +341,7 @@ LAYERBENCH_INLINE double runner::missing_seconds(const case_state& model_case) c
     if (!row.timed() && !row.left_out) continue;
     const double unprepared = row.pass_seconds > 0 ? 0 : budget_.expected_seconds(row);
     const double pass = std::max(row.pass_seconds, share * unprepared);
-    const std::int64_t rounds = std::max<std::int64_t>(0, least - std::ssize(row.rounds));
+    const std::int64_t rounds = std::max<std::int64_t>(0, least - std::ssize(row.timing.rounds));
     sum += unprepared + static_cast<double>(rounds) * pass;
   }
   if (model_case.left_out_chain || model_case.end_to_end) {
@@ -421,7 +421,7 @@ LAYERBENCH_INLINE bool runner::run_round(case_group& group, std::int64_t round) 
     results_->chains.push_back(merged_passes(std::move(passes)));
     ++model_case->chain_rounds;
   }
-  if (host_disturbed(before, read_processors_())) mark_disturbed(round);
+  if (host_disturbed(before, read_processors_())) mark_disturbed(group, round);
   if (!interrupted) end_round(group);
   return !interrupted;
 }
@@ -505,7 +505,7 @@ LAYERBENCH_INLINE void runner::measure_row(const case_state& model_case, row_sta
   });
   if (timed.calls == 0) return;
   timed.round = round;
-  row.rounds[round] = timed.mean_seconds();
+  row.add_round(timed);
   results_->rows.push_back(std::move(timed));
 }
 
@@ -551,7 +551,10 @@ LAYERBENCH_INLINE pass_limits runner::limits_of(const case_state& model_case) co
           .single_call = criterion_.limits().single_call};
 }
 
-LAYERBENCH_INLINE void runner::mark_disturbed(std::int64_t round) {
+LAYERBENCH_INLINE void runner::mark_disturbed(case_group& group, std::int64_t round) {
+  for (case_state& model_case : group) {
+    for (row_state& row : model_case.rows) row.mark_disturbed(round);
+  }
   for (auto* rows : {&results_->rows, &results_->chains}) {
     for (result::measurement& row : *rows) {
       if (row.round == round && row.error.empty()) row.counters["disturbed"] = 1;

@@ -180,7 +180,7 @@ class runner {
       }
     }
     row.done = true;
-    row.rounds.clear();
+    row.timing = {};
     std::erase_if(results_->rows,
                   [&](const auto& other) { return other.name == benchmark.name(); });
     results_->rows.push_back(failed_row(benchmark, reason));
@@ -254,7 +254,7 @@ class runner {
   [[nodiscard]] pass_limits limits_of(const case_state& model_case) const;
 
   /// Marks all timings of the round: the readings do not tell which pass the host disturbed.
-  void mark_disturbed(std::int64_t round);
+  void mark_disturbed(case_group& group, std::int64_t round);
 
   /// Makes a checkpoint of rows if the latest one ended at least `seconds` ago, and at least twenty
   /// times as long ago as it took.

@@ -21,7 +21,7 @@ namespace layerbench::run {
 struct stopping_limits {
   std::int64_t min_rounds = 7;
   double min_time = 0.005;  ///< seconds that a row is sampled at least in each round
-  double precision = 0.01;  ///< half the width of the 95 % interval / median
+  double precision = 0.01;  ///< half the width of the 95 % interval by rounds / the time
   double max_time = 15;     ///< seconds per case
   double budget = std::numeric_limits<double>::infinity();  ///< seconds of the whole run
   std::optional<double> started = {};  ///< when the run began; unset: when measuring does
@@ -92,13 +92,23 @@ class stopping_criterion {
   [[nodiscard]] static double relative_width(std::vector<double> values);
 
   [[nodiscard]] bool has_rounds(const row_state& row) const {
-    return static_cast<std::int64_t>(row.rounds.size()) >= limits_.min_rounds;
+    return static_cast<std::int64_t>(row.timing.rounds.size()) >= limits_.min_rounds;
   }
-  /// Decides whether the sum of all rows is known; returns its relative width.
-  double end_sum(case_state& model_case, bool time_is_up) const;
+  /// Half the width of a 95 % interval, relative to its value.
+  struct known_precision {
+    double half_width = std::numeric_limits<double>::infinity();  ///< infinite: not known
+    bool is_enough = false;
+  };
 
-  /// Decides for each row whether it is known; returns the largest relative width.
-  double end_rows(case_state& model_case, bool time_is_up) const;
+  /// How precisely a sum is known, as a prediction from its rounds says. It is enough if sampling
+  /// adds little to what is known of such sums.
+  [[nodiscard]] known_precision precision_of(const std::optional<case_sum>& sum) const;
+
+  /// Decides whether the sum of all rows is known.
+  known_precision end_sum(case_state& model_case, bool time_is_up) const;
+
+  /// Decides for each row whether it is known; the half-width is the largest one.
+  known_precision end_rows(case_state& model_case, bool time_is_up) const;
 
   /// Seconds that a case may measure: its own limit, or what preparation left of its share
   /// of the budget.

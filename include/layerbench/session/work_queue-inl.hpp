@@ -67,11 +67,11 @@ LAYERBENCH_INLINE work_queue make_work_queue(const std::vector<benchmark_row*>& 
 }
 
 LAYERBENCH_INLINE std::int64_t restore(const result::results& earlier, work_queue& queue) {
-  std::map<result::row_name, std::map<std::int64_t, double>> rounds;
+  std::map<result::row_name, std::vector<const result::measurement*>> rounds;
   std::map<result::case_name, std::int64_t> chain_rounds;
   std::int64_t next = 0;
   for (const result::measurement& row : earlier.rows) {
-    rounds[row.name][row.round] = row.mean_seconds();
+    rounds[row.name].push_back(&row);
     next = std::max(next, row.round + 1);
   }
   for (const result::measurement& chain : earlier.chains) {
@@ -80,7 +80,11 @@ LAYERBENCH_INLINE std::int64_t restore(const result::results& earlier, work_queu
   }
   for (case_group& group : queue) {
     for (case_state& model_case : group) {
-      for (row_state& row : model_case.rows) row.rounds = rounds[row.benchmark->name()];
+      for (row_state& row : model_case.rows) {
+        for (const result::measurement* known : rounds[row.benchmark->name()]) {
+          row.add_round(*known);
+        }
+      }
       model_case.chain_rounds = chain_rounds[model_case.name];
     }
   }

@@ -162,6 +162,10 @@ LAYERBENCH_INLINE std::string add_engine_overhead(prediction& p,
       p.step->add_overhead(static_cast<double>(p.calls) * known.call_seconds + known.step_seconds +
                            static_cast<double>(p.large_result_bytes) * known.large_byte_seconds +
                            kernels);
+      if (p.step->protocol_half_width) {
+        p.step->set_protocol_error(result::protocol_error_of(
+            {p.model_case.backend, known.engine, p.disturbed, p.step->seconds}));
+      }
       return "";
     }
   }

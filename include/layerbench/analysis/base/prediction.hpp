@@ -15,6 +15,7 @@
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
+#include <layerbench/result/step_time.hpp>
 
 namespace layerbench::analysis {
 
@@ -42,63 +43,8 @@ struct layer_time {
   [[nodiscard]] std::string call_name() const { return model::call_name(name, pass); }
 };
 
-/// The kind of interval around a sampled time.
-enum class interval_method {
-  none,       ///< the time itself: fewer than two rounds have all layers; or most timings were
-              ///< disturbed, and there are too few rounds for a 95 % interval
-  range,      ///< least and largest sum of a single round: too few rounds for a 95 % interval, or
-              ///< most timings were disturbed
-  bootstrap,  ///< 95 % interval over rounds
-};
-
-/// The relative error of sums of `cache:model` timings that 95 % of models stay within:
-/// 2 sqrt(1.5^2 - 0.8^2) = 2.5 %, from the root mean square error of the undisturbed cases of
-/// docs/method.md, 1.5 %, and the part that sampling explains, 0.8 %. The error of sums of hot
-/// timings is not known: they are usually too low.
-struct protocol_error {
-  static constexpr double relative = 0.025;
-};
-
-/// Whether nothing is known of the error of a sum: it has few rounds, and most timings of it were
-/// disturbed. A disturbance may be much larger than the usual error of such sums.
-[[nodiscard]] inline bool has_unknown_error(double disturbed, std::size_t rounds) {
-  return disturbed > result::mostly_disturbed && rounds < stats::min_sample_size;
-}
-
-/// Time of one step in seconds.
-struct step_time {
-  double layers;    ///< sum over the layers
-  double overhead;  ///< of the framework, given or measured; included in all times below
-  double seconds;
-  double sampling_low;  ///< interval of `seconds` over the rounds
-  double sampling_high;
-  interval_method kind;                       ///< the kind of that interval
-  std::optional<double> protocol_half_width;  ///< see protocol_error; independent of sampling
-
-  /// Adds the framework's own time, which is the same in each round.
-  void add_overhead(double more) {
-    overhead += more;
-    seconds += more;
-    sampling_low += more;
-    sampling_high += more;
-  }
-
-  /// low() and high(), if anything is known of the error.
-  [[nodiscard]] std::optional<stats::interval> interval() const {
-    if (kind == interval_method::none && !(low() < high())) return std::nullopt;
-    return stats::interval{low(), high()};
-  }
-
-  /// The interval of both errors: the half widths of independent intervals add in quadrature.
-  [[nodiscard]] double low() const {
-    return seconds -
-           stats::root_of_squares(seconds - sampling_low, protocol_half_width.value_or(0));
-  }
-  [[nodiscard]] double high() const {
-    return seconds +
-           stats::root_of_squares(sampling_high - seconds, protocol_half_width.value_or(0));
-  }
-};
+using result::interval_method;
+using result::step_time;
 
 /// The lengths of texts in a step, of each sequence.
 struct text_length {

@@ -16,6 +16,8 @@
 #include <layerbench/base/split.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/op/rnn.hpp>
+#include <layerbench/result/protocol_error.hpp>
 
 namespace layerbench::analysis {
 
@@ -32,23 +34,6 @@ namespace detail {
   for (const timed_primitive& timed : step)
     seconds += static_cast<double>(timed.planned->count) * timed.seconds;
   return seconds;
-}
-
-LAYERBENCH_INLINE step_time add_up(double seconds, std::span<const term> terms,
-                                   std::size_t& rounds) {
-  const std::vector<round_id> common = common_rounds(terms);
-  rounds = common.size();
-  interval_method kind = common.size() < 2 ? interval_method::none : interval_method::range;
-  std::optional<stats::interval> interval = range_of_disturbed(terms, common);
-  if (!interval) {
-    interval = bootstrap_interval(terms, common);
-    if (interval) kind = interval_method::bootstrap;
-  }
-  if (!interval) {
-    interval = range_of_rounds(terms, common).value_or(stats::interval{seconds, seconds});
-  }
-  return {seconds, 0, seconds, std::min(seconds, interval->low), std::max(seconds, interval->high),
-          kind,    {}};
 }
 
 LAYERBENCH_INLINE std::vector<term> terms(const std::vector<timed_primitive>& step) {
@@ -113,16 +98,6 @@ LAYERBENCH_INLINE covered_step find_timings(const planned_case& planned, const t
   for (const timed_primitive& timed : step) covered += timed.planned->count;
   return static_cast<double>(covered) / static_cast<double>(executions) *
          (1 - left_out(planned).value_or(0));
-}
-
-LAYERBENCH_INLINE double disturbed_share(const std::vector<timed_primitive>& step) {
-  double rounds = 0;
-  double disturbed = 0;
-  for (const timed_primitive& timed : step) {
-    rounds += static_cast<double>(timed.rounds.rounds.size());
-    disturbed += static_cast<double>(timed.rounds.disturbed.size());
-  }
-  return rounds == 0 ? 0 : disturbed / rounds;
 }
 
 /// The peaks that apply to `files`. Throws bad_input for peaks of another device.
@@ -264,13 +239,17 @@ LAYERBENCH_INLINE prediction predict_case(const planned_case& planned, const tim
   if (used.step.empty()) return result;
 
   result.coverage = detail::coverage(planned, used.step);
-  result.disturbed = detail::disturbed_share(used.step);
-  step_time time = detail::add_up(detail::sum(used.step), detail::terms(used.step), result.rounds);
-  if (has_unknown_error(result.disturbed, result.rounds)) {
+  result.disturbed = result::disturbed_share(detail::terms(used.step));
+  step_time time = add_up(detail::sum(used.step), detail::terms(used.step), result.rounds);
+  if (result::has_unknown_error(result.disturbed, result.rounds)) {
     time.sampling_low = time.sampling_high = time.seconds;
     time.kind = interval_method::none;
   } else if (as_in_model) {
-    time.protocol_half_width = protocol_error::relative * time.layers;
+    const bool is_recurrent =
+        std::ranges::find(planned.step, op::rnn::name, &result::planned::op) != planned.step.end();
+    time.set_protocol_error(result::protocol_error_of(
+        {planned.model_case.backend, result::step_kind(planned.model_case, is_recurrent),
+         result.disturbed, time.layers}));
   }
   result.layers = detail::layer_times(used.step, time.layers);
   if (result.missing.empty() || chosen.allow_partial) {

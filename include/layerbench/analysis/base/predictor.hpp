@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/analysis/base/bootstrap_interval.hpp>
 #include <layerbench/analysis/base/model_selection.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/timings.hpp>
@@ -38,12 +37,6 @@ struct timed_primitive {
   double seconds;
 };
 
-/// A step of `seconds`, the sum of `terms`, with an interval from the rounds that all primitives
-/// have; `rounds` becomes their number. If most timings were disturbed, it spans the sums of all
-/// single rounds. If layers count in different rounds, the sum may lie outside the range of single
-/// rounds; the interval is then extended to it.
-[[nodiscard]] step_time add_up(double seconds, std::span<const term> terms, std::size_t& rounds);
-
 /// The terms of the sum over a step, which must outlive them.
 [[nodiscard]] std::vector<term> terms(const std::vector<timed_primitive>& step);
 
@@ -58,9 +51,6 @@ struct covered_step {
 /// timings, because no other timing is known to match its state.
 [[nodiscard]] covered_step find_timings(const planned_case& planned, const timings& measured,
                                         std::string_view cache);
-
-/// Share of the timings' rounds that were disturbed.
-[[nodiscard]] double disturbed_share(const std::vector<timed_primitive>& step);
 
 /// Throws bad_input for files that only have aggregates, which would look like empty files.
 void require_rounds(const group& files);

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-#include <layerbench/analysis/base/bootstrap_interval.hpp>
+#include <layerbench/analysis/base/timings.hpp>
 
 /// Ratios of times and their intervals.
 namespace layerbench::analysis {

@@ -10,7 +10,6 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/analysis/base/bootstrap_interval.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>

@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/analysis/base/bootstrap_interval.hpp>
+#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
 

@@ -64,6 +64,8 @@ LAYERBENCH_INLINE json::value prediction_json(const prediction& p) {
                         {"large_byte_seconds", p.engine->large_byte_seconds},
                         {"kernel_seconds", p.engine_kernels}};
   }
+  result["protocol_cases"] =
+      p.step && p.step->protocol_half_width ? json::value(p.step->protocol_cases) : nullptr;
   result["interval"] = p.step ? json::value(interval_name(p)) : json::value(nullptr);
   result["rounds"] = p.rounds;
   result["interrupted"] = p.interrupted;

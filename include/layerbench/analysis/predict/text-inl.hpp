@@ -79,6 +79,16 @@ namespace detail {
                      p.mostly_disturbed() ? "too many disturbed" : "too few");
 }
 
+/// How far such sums are from measured steps; the step must have such an error.
+[[nodiscard]] inline std::string protocol_text(const step_time& step) {
+  const double percent = 100 * *step.protocol_half_width / step.seconds;
+  if (step.protocol_cases == 0) {
+    return fmt::format("+-{:.1f} %: the largest known, since few of its kind were validated",
+                       percent);
+  }
+  return fmt::format("+-{:.1f} %, of {} cases", percent, step.protocol_cases);
+}
+
 /// What the step is of a text: of a whole prompt, or of the next tokens.
 [[nodiscard]] inline std::string text_length_text(const prediction& p) {
   if (!p.text || p.model_case.phase() != "inference") return "";
@@ -110,9 +120,12 @@ namespace detail {
                   : fmt::format("  {}, {}\n", rates, time);
   text += text_length_text(p);
   if (step.protocol_half_width) {
-    text += fmt::format(
-        "  interval: the rounds ({}) and the usual error of a sum of layers (+-{:.1f} %)\n",
-        sampling_text(p), 100 * *step.protocol_half_width / step.layers);
+    text += fmt::format("  interval: the rounds ({}) and the usual error of such sums ({})\n",
+                        sampling_text(p), protocol_text(step));
+  }
+  if (p.engine && !step.protocol_half_width && p.cache == "model") {
+    text += fmt::format("  interval: of the rounds alone; the error of steps of {} is not known\n",
+                        p.engine->engine);
   }
   if (p.engine) {
     text += fmt::format(

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/bootstrap_interval.hpp>
+#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
@@ -34,7 +34,7 @@ LAYERBENCH_INLINE collective_table::collective_table(std::span<const result::res
   for (const auto& [of, rounds] : rounds_in(files)) {
     std::size_t number = 0;
     const step_time time =
-        detail::add_up(rounds.seconds(), std::vector<term>{{1, &rounds}}, number);
+        add_up(rounds.seconds(), std::vector<term>{{1, &rounds}}, number);
     sizes_[of.first].push_back(
         {static_cast<double>(of.second), {time.seconds, time.sampling_low, time.sampling_high}});
   }

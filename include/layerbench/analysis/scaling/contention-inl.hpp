@@ -40,7 +40,7 @@ namespace detail {
   const covered_step before = find_timings(alone, measured, cache);
   const covered_step after = find_timings(during, measured, cache);
   if (alone.step.empty() || !before.missing.empty() || !after.missing.empty()) return std::nullopt;
-  disturbed = disturbed_share(before.step);
+  disturbed = result::disturbed_share(terms(before.step));
   return ratio_of(terms(before.step), terms(after.step));
 }
 

@@ -38,10 +38,12 @@ namespace detail {
                  {"method", p.method}});
   for (const auto& [name, number] : numbers(entry)) result[name] = or_null(number);
   result["overhead_seconds"] = p.step->overhead;
+  result["protocol_half_width"] = or_null(p.step->protocol_half_width);
   result["covered"] = or_null(entry.interval_contains_measured());
   result["predicted_rounds"] = p.rounds;
   result["measured_rounds"] = entry.measured.rounds;
   result["disturbed"] = entry.disturbed();
+  result["predicted_disturbed"] = p.disturbed;
   result["left_out"] = or_null(p.left_out);
   result["quieter_half"] = entry.of_quieter_half;
   if (!entry.layers().empty()) {

@@ -69,7 +69,7 @@ using chain_rows = std::vector<const result::measurement*>;
   std::size_t rounds = 0;
   const step_time sum = add_up(step.seconds(), std::vector<term>{{1, &step}}, rounds);
   const double disturbed = static_cast<double>(step.disturbed.size()) / static_cast<double>(rounds);
-  if (has_unknown_error(disturbed, rounds)) {
+  if (result::has_unknown_error(disturbed, rounds)) {
     return measured_step{sum.seconds, sum.seconds, sum.seconds, rounds, disturbed};
   }
   return measured_step{sum.seconds, sum.sampling_low, sum.sampling_high, rounds, disturbed};

@@ -9,11 +9,11 @@
 #include <random>
 #include <utility>
 
-#include <layerbench/analysis/base/bootstrap_interval.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/result/bootstrap_interval.hpp>
 #include <layerbench/result/measurement.hpp>
 
-namespace layerbench::analysis {
+namespace layerbench::result {
 
 LAYERBENCH_INLINE std::vector<round_id> common_rounds(std::span<const term> terms) {
   std::vector<round_id> common;
@@ -128,9 +128,9 @@ LAYERBENCH_INLINE std::optional<stats::interval> range_of_disturbed(
     }
   }
   const auto timings = static_cast<double>(terms.size() * rounds.size());
-  if (static_cast<double>(disturbed) <= result::mostly_disturbed * timings) return std::nullopt;
+  if (static_cast<double>(disturbed) <= mostly_disturbed * timings) return std::nullopt;
   const auto [low, high] = std::ranges::minmax(sums);
   return stats::interval{low, high};
 }
 
-}  // namespace layerbench::analysis
+}  // namespace layerbench::result

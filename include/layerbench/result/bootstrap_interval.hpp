@@ -8,11 +8,11 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/base/stats.hpp>
+#include <layerbench/result/timing.hpp>
 
 /// Confidence intervals of sums of means whose terms were measured in the same rounds.
-namespace layerbench::analysis {
+namespace layerbench::result {
 
 /// A term of a sum over primitives.
 struct term {
@@ -76,8 +76,8 @@ class series {
 [[nodiscard]] std::optional<stats::interval> range_of_disturbed(
     std::span<const term> terms, const std::vector<round_id>& rounds);
 
-}  // namespace layerbench::analysis
+}  // namespace layerbench::result
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/analysis/base/bootstrap_interval-inl.hpp>
+#include <layerbench/result/bootstrap_interval-inl.hpp>
 #endif

@@ -1,0 +1,42 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+// tools/update_docs.py writes this file from results/: see tools/protocol_errors.py.
+
+#include <array>
+
+#include <layerbench/result/protocol_error.hpp>
+
+namespace layerbench::result {
+
+inline constexpr double short_step_seconds = 0.02;
+
+inline constexpr std::array protocol_errors = std::to_array<learned_error>({
+    {"cudnn", "", false, step_length::all, 0.0816, 28},
+    {"onednn", "", false, step_length::all, 0.0445, 375},
+    {"onednn", "", true, step_length::all, 0.0656, 365},
+    {"onednn", "fused", false, step_length::long_steps, 0.0530, 60},
+    {"onednn", "fused", false, step_length::all, 0.0659, 74},
+    {"onednn", "fused", true, step_length::long_steps, 0.0667, 80},
+    {"onednn", "fused", true, step_length::all, 0.0795, 108},
+    {"onednn", "fused", true, step_length::short_steps, 0.1064, 28},
+    {"onednn", "inference", false, step_length::long_steps, 0.0137, 188},
+    {"onednn", "inference", false, step_length::all, 0.0275, 260},
+    {"onednn", "inference", false, step_length::short_steps, 0.0445, 72},
+    {"onednn", "inference", true, step_length::long_steps, 0.0447, 145},
+    {"onednn", "inference", true, step_length::all, 0.0634, 216},
+    {"onednn", "inference", true, step_length::short_steps, 0.0971, 71},
+    {"onednn", "onnxruntime", false, step_length::long_steps, 0.2061, 43},
+    {"onednn", "onnxruntime", false, step_length::all, 0.2061, 53},
+    {"onednn", "openvino", false, step_length::long_steps, 0.1153, 44},
+    {"onednn", "openvino", false, step_length::all, 0.1260, 54},
+    {"onednn", "recurrent", false, step_length::all, 0.0666, 23},
+    {"onednn", "recurrent", false, step_length::short_steps, 0.0666, 20},
+    {"onednn", "torch", false, step_length::long_steps, 0.1121, 31},
+    {"onednn", "torch", false, step_length::all, 0.1121, 34},
+    {"onednn", "training", true, step_length::long_steps, 0.0315, 25},
+    {"onednn", "training", true, step_length::all, 0.0315, 28},
+});
+
+}  // namespace layerbench::result

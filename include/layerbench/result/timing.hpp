@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include <layerbench/result/measurement.hpp>
+
+/// The rounds of a primitive's timing, and which of them count.
+namespace layerbench::result {
+
+/// A round of measuring: the number of the row's series of rounds, and the round in it. Files that
+/// have the same row, and rows of one file that share an identity, are separate series.
+using round_id = std::pair<std::size_t, std::int64_t>;
+
+/// The timings of one primitive, or of an end-to-end run.
+struct timing {
+  std::map<round_id, double> rounds;        ///< seconds of one call
+  std::set<round_id> disturbed = {};        ///< rounds in which something else used the processors
+  std::vector<std::size_t> runs = {};       ///< for each series, the number of its file
+  std::optional<double> flops = {};         ///< FLOPs of one call, without those on padding
+  std::optional<double> padded_flops = {};  ///< FLOPs of one call, with those on padding
+  bool own = false;                         ///< from rows of the case itself
+
+  /// The rounds that count. Disturbed rounds only count if fewer than three others remain. Rounds
+  /// far above the others do not count if they are rare.
+  [[nodiscard]] std::map<round_id, double> counted() const;
+
+  [[nodiscard]] double seconds() const;
+
+  /// The rounds of one run.
+  [[nodiscard]] timing of_run(std::size_t run) const;
+
+  /// Appends the rounds of `other` as further series.
+  void append(const timing& other);
+
+ private:
+  /// The undisturbed rounds; all rounds if fewer than three are undisturbed.
+  [[nodiscard]] std::map<round_id, double> undisturbed() const;
+  [[nodiscard]] static std::vector<double> values_of(const std::map<round_id, double>& all);
+};
+
+/// The time of one call that is added up to the time of a step: the mean without stalls if the row
+/// has it. Hot timings are added up by their medians, as is usual. Contended rows use the mean,
+/// because only the mean shows the time spent waiting for a processor.
+[[nodiscard]] double estimated_seconds(const measurement& row);
+
+}  // namespace layerbench::result
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/result/timing-inl.hpp>
+#endif
