@@ -119,5 +119,29 @@ TEST(MeasurementPass, IsDisturbedWhereTheThreadHadNoProcessor) {
   EXPECT_GT(row.counters.at("wall_s"), row.counters.at("cpu_s"));
 }
 
+/// How many of `passes` are repeated where a share of repetitions helps.
+int repeated(retry_benefit& benefit, int passes, int one_helps_in) {
+  int count = 0;
+  for (int i = 0; i < passes; ++i) {
+    if (!benefit.is_likely()) continue;
+    ++count;
+    benefit.note(one_helps_in > 0 && count % one_helps_in == 0);
+  }
+  return count;
+}
+
+TEST(RetryBenefit, IsLikelyWhereRepetitionsHelp) {
+  retry_benefit benefit;
+  EXPECT_EQ(repeated(benefit, 200, 1), 200);
+  EXPECT_GT(repeated(benefit, 200, 2), 180);
+}
+
+TEST(RetryBenefit, IsTriedAgainWhereRepetitionsNeverHelped) {
+  retry_benefit benefit;
+  EXPECT_LT(repeated(benefit, 20, 0), 20);
+  EXPECT_EQ(repeated(benefit, 200, 0), 20);
+  EXPECT_GT(repeated(benefit, 200, 1), 150) << "the crowd has gone";
+}
+
 }  // namespace timing_measurement_pass_test
 }  // namespace layerbench::run

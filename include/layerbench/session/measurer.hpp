@@ -202,8 +202,8 @@ class measurer {
                                            const pass_limits& limits, Take&& take) {
     result::measurement best;
     std::optional<pass_quality> best_quality;
-    const int retries = limits.repeats ? max_retries : 0;
-    for (int retry = 0; retry <= retries && !interrupt_guard::interrupted(); ++retry) {
+    const int retries = limits.repeats && !limits.single_call ? max_retries : 0;
+    for (int retry = 0; !interrupt_guard::interrupted(); ++retry) {
       result::measurement timed;
       telemetry_watch telemetry(device);
       watching_probe probe(probe_of(device, limits), telemetry);
@@ -216,7 +216,8 @@ class measurer {
         best = std::move(timed);
       }
       best.counters["retries"] = retry;
-      if (!quality.preempted || limits.single_call) break;
+      if (retry > 0 && (!quality.preempted || retry == retries)) retry_.note(!quality.preempted);
+      if (!quality.preempted || retry == retries || (retry == 0 && !retry_.is_likely())) break;
     }
     return best;
   }
@@ -241,6 +242,7 @@ class measurer {
   probe_maker make_probe_;
   stopwatch wall_{clock::wall};
   device_warmer warmer_;
+  retry_benefit retry_;
   std::map<const compute_device*, std::unique_ptr<stopwatch>> watches_;
   std::map<compute_device*, std::unique_ptr<frequency_probe>> probes_;
 };

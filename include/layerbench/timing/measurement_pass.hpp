@@ -68,6 +68,24 @@ struct pass_quality {
   }
 };
 
+/// Whether it is worth repeating a preempted pass. Where other programs always use the processors,
+/// the repetition is preempted, too, and takes as long again.
+class retry_benefit {
+ public:
+  /// Whether to repeat a pass. Where it hardly ever helped, one in ten is repeated.
+  [[nodiscard]] bool is_likely() {
+    constexpr double rare = 0.2;
+    constexpr int one_in = 10;
+    return helped_ > rare || ++not_likely_ % one_in == 0;
+  }
+  /// Notes whether repetitions led to a pass that was not preempted. The last ten count most.
+  void note(bool helped) { helped_ += 0.1 * ((helped ? 1 : 0) - helped_); }
+
+ private:
+  double helped_ = 1;  ///< share of the passes, newer ones weighing more
+  int not_likely_ = 0;
+};
+
 /// Takes samples once, of work on `threads` threads, and writes their statistics to `row`.
 /// `row.calls` stays 0 after an interrupt before the first sample. `contended` work shares the
 /// processors with other work of the same ranks on purpose, so waiting is no disturbance and no
