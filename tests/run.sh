@@ -43,6 +43,8 @@ for argument in "$@"; do
 done
 
 jobs=$(nproc)
+# Many tests wait, for mpirun or for a signal, and leave their processor to another one.
+test_jobs=$((jobs + jobs / 2))
 sanitized_core=OFF
 not_run=()
 
@@ -110,7 +112,7 @@ build_and_test() {
   cmake --build --preset "$preset" -j "$jobs" --target "${targets[@]}"
   if $full && [[ $preset == cuda || $preset == dev ]]; then lint "$preset"; fi
   say "test $preset"
-  ctest --preset "$preset" -j "$jobs" "${selected[@]}"
+  ctest --preset "$preset" -j "$test_jobs" "${selected[@]}"
 }
 
 tools/setup.sh --dev
