@@ -129,6 +129,32 @@ TEST(Curve, JoinsWhatOnlyOneNeighbourHas) {
   EXPECT_NEAR(of.at(4)->seconds, seconds_of(affine, 4) + 0.5e-3, 1e-12);
 }
 
+TEST(Curve, IsAnchoredByChains) {
+  curve_options wanted;
+  wanted.chains[{step_of(affine, 1).model_case, "r.json"}] = 1.1 * seconds_of(affine, 1);
+  wanted.chains[{step_of(affine, 63).model_case, "r.json"}] = 1.2 * seconds_of(affine, 63);
+  wanted.chains[{step_of(affine, 63).model_case, "other.json"}] = 5;
+  const curve of = curve_of(affine, {1, 15, 63, 100}, wanted);
+  ASSERT_THAT(of.anchors, SizeIs(2));
+  EXPECT_NEAR(of.at(1)->seconds, 1.1 * seconds_of(affine, 1), 1e-9);
+  EXPECT_NEAR(of.at(15)->seconds, 1.16 * seconds_of(affine, 15), 1e-9) << "3 octaves of 5";
+  EXPECT_NEAR(of.at(80)->seconds, 1.2 * seconds_of(affine, 80), 1e-9);
+  EXPECT_NEAR(of.at(15)->width(), 0.01, 1e-9);
+}
+
+TEST(Curve, TakesChainsOfEachFile) {
+  std::vector<result::results> files(2);
+  files[0].file = "r.json";
+  files[1].file = "other.json";
+  for (const double seconds : {2., 3., 4.}) {
+    result::measurement& row = files[0].chains.emplace_back();
+    row.name = result::row_name::chain(step_of(affine, 4).model_case);
+    row.seconds = seconds;
+  }
+  EXPECT_THAT(chains_in(files), ElementsAre(::testing::Pair(
+                                    ::testing::Pair(step_of(affine, 4).model_case, "r.json"), 3.)));
+}
+
 TEST(Curve, IsSeparateForOtherThreads) {
   std::vector<prediction> steps{step_of(affine, 1), step_of(affine, 8)};
   for (const std::int64_t batch : {1, 4, 8}) {

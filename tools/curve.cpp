@@ -81,6 +81,7 @@ void add_curve(CLI::App& app) {
     const std::vector<result::results> files = read_results(options->files);
     const std::vector<analysis::prediction> predictions =
         analysis::predict(files, options->predict);
+    options->wanted.chains = analysis::chains_in(files);
     write(*common, render(analysis::curves_of(predictions, options->wanted),
                           analysis::notes_of(analysis::group_of(files)), common->format));
     require_complete(predictions, files);

@@ -38,7 +38,7 @@ namespace layerbench {
   constexpr std::int64_t most_numbers = 100'000;
   const auto range = range_in(text);
   if (!range || range->first < least || range->second > most || range->first > range->second) {
-    return fmt::format("'{}' is neither a whole number from {} to {} nor a range such as 1..16",
+    return fmt::format("'{}' is not a whole number from {} to {}, nor a range such as 1..16",
                        text, least, most);
   }
   if (range->second - range->first < most_numbers) return {};

@@ -12,6 +12,7 @@
 #include <tuple>
 #include <utility>
 
+#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/curve/curve.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
@@ -191,13 +192,6 @@ struct departure {
   return {octaves > 0 ? std::sqrt(squares / octaves) : 0, stats::student_t_quantile(freedom)};
 }
 
-/// The size of a case on an axis; nothing where it is not known.
-[[nodiscard]] inline std::optional<std::int64_t> size_of(const prediction& p, size_axis over) {
-  if (over == size_axis::batch) return p.model_case.batch;
-  if (!p.text) return std::nullopt;
-  return over == size_axis::tokens ? p.text->tokens : p.text->context;
-}
-
 /// What the steps of a curve have in common: their names but for the size, and the file's context.
 [[nodiscard]] inline std::pair<result::case_name, std::string> family_of(const prediction& p,
                                                                          size_axis over) {
@@ -218,11 +212,40 @@ struct departure {
   return batch * static_cast<double>(of.over == size_axis::tokens ? size : first.text->tokens);
 }
 
+/// The ratios of chains and sums.
+[[nodiscard]] inline std::vector<anchor> anchors_of(const curve& of, const chain_seconds& chains) {
+  std::vector<anchor> anchors;
+  for (std::size_t i = 0; i < of.measured.size(); ++i) {
+    const prediction& p = of.measured[i];
+    for (const std::string& file : p.files) {
+      const auto whole = chains.find({p.model_case, file});
+      if (whole == chains.end()) continue;
+      anchors.push_back({of.sizes[i], whole->second / p.step->seconds});
+      break;
+    }
+  }
+  return anchors;
+}
+
+/// Their ratio at a size: that of the nearest one at the ends.
+[[nodiscard]] inline double ratio_at(const std::vector<anchor>& anchors, std::int64_t size) {
+  if (anchors.empty()) return 1;
+  const auto above = std::ranges::lower_bound(anchors, size, {}, &anchor::size);
+  if (above == anchors.end()) return anchors.back().ratio;
+  if (above == anchors.begin()) return anchors.front().ratio;
+  const anchor& below = *std::prev(above);
+  const auto octave = [](std::int64_t of) { return std::log2(static_cast<double>(of) + 1); };
+  const double part =
+      (octave(size) - octave(below.size)) / (octave(above->size) - octave(below.size));
+  return below.ratio + part * (above->ratio - below.ratio);
+}
+
 inline void add_points(curve& to, const curve_options& wanted) {
   std::vector<measured_step> steps;
   for (std::size_t i = 0; i < to.measured.size(); ++i) {
     steps.push_back(measured_step_of(to.measured[i], to.sizes[i]));
   }
+  to.anchors = anchors_of(to, wanted.chains);
   const departure from_lines = departure_of(steps, to.checks);
   to.spread = from_lines.spread;
   std::vector<std::int64_t> sizes = wanted.sizes;
@@ -235,14 +258,15 @@ inline void add_points(curve& to, const curve_options& wanted) {
     if (size < to.sizes.front()) continue;  // nothing is known below the least one
     const auto at = static_cast<double>(size);
     const auto known = std::ranges::find(steps, at, &measured_step::size);
+    const double ratio = ratio_at(to.anchors, size);
     if (known != steps.end()) {
       const step_time& step = *to.measured[static_cast<std::size_t>(known - steps.begin())].step;
-      to.points.push_back({size, step.seconds, step.low(), step.high(), items_of(to, size),
-                           point_source::measured, known->has_interval});
+      to.points.push_back({size, ratio * step.seconds, ratio * step.low(), ratio * step.high(),
+                           items_of(to, size), point_source::measured, known->has_interval});
       continue;
     }
     const line through = line_at(steps, at);
-    const double seconds = through.at(at).seconds;
+    const double seconds = ratio * through.at(at).seconds;
     const double departs = from_lines.factor * to.spread * std::sqrt(through.bridge(at));
     const double width = seconds * stats::root_of_squares(through.half_width(at), departs);
     to.points.push_back(
@@ -253,6 +277,12 @@ inline void add_points(curve& to, const curve_options& wanted) {
 }
 
 }  // namespace detail
+
+LAYERBENCH_INLINE std::optional<std::int64_t> size_of(const prediction& p, size_axis over) {
+  if (over == size_axis::batch) return p.model_case.batch;
+  if (!p.text) return std::nullopt;
+  return over == size_axis::tokens ? p.text->tokens : p.text->context;
+}
 
 LAYERBENCH_INLINE int curve::digits() const {
   return std::ranges::min(measured | std::views::transform(&prediction::digits));
@@ -284,6 +314,22 @@ LAYERBENCH_INLINE const curve_point* curve::at(std::int64_t size) const {
   return found == points.end() ? nullptr : &*found;
 }
 
+LAYERBENCH_INLINE chain_seconds chains_in(std::span<const result::results> files) {
+  chain_seconds all;
+  for (const result::results& file : files) {
+    std::map<result::case_name, timing> steps;
+    for (const result::measurement& row : file.chains) {
+      timing& step = steps[row.name.model_case];
+      if (!row.error.empty()) continue;
+      detail::add_round(row, {0, std::ssize(step.rounds)}, step);
+    }
+    for (const auto& [model_case, step] : steps) {
+      if (!step.rounds.empty()) all[{model_case, file.file}] = step.seconds();
+    }
+  }
+  return all;
+}
+
 LAYERBENCH_INLINE std::vector<curve> curves_of(std::span<const prediction> predictions,
                                                const curve_options& wanted) {
   std::vector<curve> curves;
@@ -292,12 +338,12 @@ LAYERBENCH_INLINE std::vector<curve> curves_of(std::span<const prediction> predi
     std::map<std::pair<result::case_name, std::string>, std::map<std::int64_t, const prediction*>>
         families;
     for (const prediction& p : predictions) {
-      const auto size = detail::size_of(p, over);
+      const auto size = size_of(p, over);
       if (p.step && size) families[detail::family_of(p, over)].try_emplace(*size, &p);
     }
     for (const auto& [family, steps] : families) {
       if (steps.size() < 2) continue;
-      curve& added = curves.emplace_back(curve{over, {}, {}, {}, {}});
+      curve& added = curves.emplace_back(curve{over, {}, {}, {}, {}, {}});
       added.most_seconds = wanted.most_seconds;
       for (const auto& [size, p] : steps) {
         added.sizes.push_back(size);

@@ -4,9 +4,12 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <layerbench/analysis/base/prediction.hpp>
@@ -20,6 +23,9 @@ enum class size_axis : std::uint8_t { batch, tokens, context };
 [[nodiscard]] constexpr std::array<std::string_view, 3> list_names(size_axis /*tag*/) {
   return {"batch", "tokens", "context"};
 }
+
+/// The size of a case on an axis; nothing where it is not known.
+[[nodiscard]] std::optional<std::int64_t> size_of(const prediction& p, size_axis over);
 
 /// Where the time of a step is from. Beyond the largest measured size lines are continued.
 enum class point_source : std::uint8_t { measured, interpolated, extrapolated };
@@ -53,11 +59,23 @@ struct left_out_check {
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
+/// The step of a size as it ran as a whole (a chain), relative to the sum of its layers.
+struct anchor {
+  std::int64_t size;
+  double ratio;
+};
+
+/// Seconds of whole steps, by their case and file.
+using chain_seconds = std::map<std::pair<result::case_name, std::string>, double>;
+
+[[nodiscard]] chain_seconds chains_in(std::span<const result::results> files);
+
 /// What is wanted of curves.
 struct curve_options {
   std::optional<size_axis> over = {};    ///< nothing: each that has two sizes or more
   std::vector<std::int64_t> sizes = {};  ///< empty: all from the least to the largest measured one
   std::optional<double> most_seconds = {};  ///< of a step
+  chain_seconds chains = {};                ///< that anchor the curves
 };
 
 /// The steps of a case over the batch, or over the lengths of texts.
@@ -70,6 +88,7 @@ struct curve {
   std::vector<std::int64_t> sizes;     ///< of `measured`
   std::vector<curve_point> points;     ///< ascending
   std::vector<left_out_check> checks;  ///< of steps between two others
+  std::vector<anchor> anchors;         ///< ascending
   double spread = 0;  ///< standard deviation from the lines, relative, at one octave of work
   std::optional<double> most_seconds = {};
 
@@ -92,8 +111,10 @@ struct curve {
 /// neighbours'. The interval joins, in quadrature, that of the neighbours and the departure from
 /// such lines. The latter is modelled as a Brownian bridge over octaves of work (the conditional
 /// distribution of a random walk between two known values), whose spread is estimated by leaving
-/// each measured step out. Extrapolated times have a random walk without a second end. Throws
-/// nothing_matched if no case has two sizes.
+/// each measured step out. Extrapolated times have a random walk without a second end. Where chains
+/// were measured, all times are multiplied by the ratios of chains and sums, interpolated over
+/// octaves of size, which leaves the relative intervals as they are. Throws nothing_matched if no
+/// case has two sizes.
 [[nodiscard]] std::vector<curve> curves_of(std::span<const prediction> predictions,
                                            const curve_options& wanted = {});
 

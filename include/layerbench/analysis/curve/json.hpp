@@ -36,6 +36,10 @@ namespace detail {
                       {"seconds_measured", check.measured},
                       {"seconds_predicted", check.predicted}});
   }
+  json::value anchors = json::value::array();
+  for (const anchor& one : of.anchors) {
+    anchors.push_back({{"size", one.size}, {"chain_over_sum", one.ratio}});
+  }
   json::value points = json::value::array();
   for (const curve_point& one : of.points) points.push_back(point_json(one));
   json::value result = case_fields(first.model_case);
@@ -50,6 +54,7 @@ namespace detail {
                  {"latency_limit_seconds", or_null(of.most_seconds)},
                  {"fastest_within_limit", size_or_null(of.fastest_within_limit())},
                  {"spread_per_octave", of.spread},
+                 {"anchors", std::move(anchors)},
                  {"left_out", std::move(checks)},
                  {"points", std::move(points)}});
   return result;

@@ -73,6 +73,10 @@ LAYERBENCH_INLINE std::string headline(const curve& of) {
 LAYERBENCH_INLINE std::string summary_text(const curve& of) {
   std::string lines = fmt::format("  measured: {} {}\n", name(of.over), fmt::join(of.sizes, ", "));
   if (of.points.empty()) return lines;
+  for (const anchor& one : of.anchors) {
+    lines += fmt::format("  {} {} as a whole: {} of the sum of its layers\n", name(of.over),
+                         one.size, format::percent(one.ratio, of.digits()));
+  }
   lines += fmt::format("  highest throughput: {}\n", detail::point_text(of, *of.fastest()));
   lines += fmt::format("  knee, {:.0f} % of it: {}\n", 100 * curve::knee_share,
                        detail::point_text(of, *of.knee()));
