@@ -11,6 +11,7 @@
 #include <layerbench/analysis/curve/json.hpp>
 #include <layerbench/analysis/curve/text.hpp>
 #include <layerbench/base/number_ranges.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/shape/dims.hpp>
 
 #include "commands.hpp"
@@ -82,8 +83,14 @@ void add_curve(CLI::App& app) {
     const std::vector<analysis::prediction> predictions =
         analysis::predict(files, options->predict);
     options->wanted.chains = analysis::chains_in(files);
-    write(*common, render(analysis::curves_of(predictions, options->wanted),
-                          analysis::notes_of(analysis::group_of(files)), common->format));
+    const std::vector<analysis::curve> curves = analysis::curves_of(predictions, options->wanted);
+    if (curves.empty()) {
+      throw nothing_matched(
+          fmt::format("a curve needs steps of two sizes; measure them: {} --curve --batch=1..64 "
+                      "--benchmark_out=FILE; {}",
+                      program_path("bench_model"), analysis::list_cases(files)));
+    }
+    write(*common, render(curves, analysis::notes_of(analysis::group_of(files)), common->format));
     require_complete(predictions, files);
   });
 }

@@ -150,13 +150,9 @@ class curve_run {
         seconds = std::max(seconds, p.step->seconds);
       }
     }
-    curves_.clear();
-    if (steps_.size() > 1) {
-      curves_ = analysis::curves_of(predictions_,
-                                    {.over = over_,
-                                     .sizes = wanted_,
-                                     .chains = analysis::chains_in(std::span(&results_, 1))});
-    }
+    curves_ = analysis::curves_of(
+        predictions_,
+        {.over = over_, .sizes = wanted_, .chains = analysis::chains_in(std::span(&results_, 1))});
   }
 
   /// Seconds that it takes to measure a step of `step` seconds, by the next shorter one.
@@ -185,11 +181,18 @@ class curve_run {
     return std::nullopt;
   }
 
+  /// Twice the least size or more, which a curve needs whatever the budget is.
+  [[nodiscard]] std::optional<std::int64_t> second() const {
+    const auto found = std::ranges::lower_bound(wanted_, 2 * wanted_.front());
+    const std::int64_t size = found == wanted_.end() ? wanted_.back() : *found;
+    return size > steps_.rbegin()->first && size <= most_ ? std::optional(size) : std::nullopt;
+  }
+
   /// The size to measure next; nothing if all is known, or no time is left.
   [[nodiscard]] std::optional<std::int64_t> next() {
-    if (steps_.empty()) return wanted_.front();
+    if (!steps_.contains(wanted_.front())) return wanted_.front();
     const std::optional<std::int64_t> top = largest_affordable();
-    if (curves_.empty()) return top;
+    if (curves_.empty()) return top ? top : second();
     const std::int64_t most = top.value_or(steps_.rbegin()->first);
     std::optional<std::int64_t> widest;
     double width = 0;

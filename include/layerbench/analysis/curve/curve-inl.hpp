@@ -15,7 +15,6 @@
 #include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/curve/curve.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/base/error.hpp>
 #include <layerbench/base/stats.hpp>
 
 namespace layerbench::analysis {
@@ -351,11 +350,6 @@ LAYERBENCH_INLINE std::vector<curve> curves_of(std::span<const prediction> predi
       }
       detail::add_points(added, wanted);
     }
-  }
-  if (curves.empty()) {
-    throw nothing_matched(
-        "a curve needs steps of two sizes or more; measure them: bench_model --model=NAME "
-        "--batch=1..64 --curve --benchmark_out=FILE");
   }
   return curves;
 }

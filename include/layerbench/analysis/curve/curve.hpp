@@ -113,8 +113,7 @@ struct curve {
 /// distribution of a random walk between two known values), whose spread is estimated by leaving
 /// each measured step out. Extrapolated times have a random walk without a second end. Where chains
 /// were measured, all times are multiplied by the ratios of chains and sums, interpolated over
-/// octaves of size, which leaves the relative intervals as they are. Throws nothing_matched if no
-/// case has two sizes.
+/// octaves of size, which leaves the relative intervals as they are.
 [[nodiscard]] std::vector<curve> curves_of(std::span<const prediction> predictions,
                                            const curve_options& wanted = {});
 

@@ -99,16 +99,16 @@ LAYERBENCH_INLINE std::string summary_text(const curve& of) {
                      format::percent(largest));
 }
 
-LAYERBENCH_INLINE table to_table(const curve& of) {
+LAYERBENCH_INLINE table to_table(const curve& of, bool bars) {
   constexpr double bar_length = 30;
   using enum align;
   table t{{{std::string(name(of.over)), right},
            {rate_unit(of), right},
            {"ms/step", right},
            {"between", right},
-           {"from"},
-           {"throughput"}},
+           {"from"}},
           {}};
+  if (bars) t.columns.push_back({"throughput"});
   const std::set<std::int64_t> shown = detail::shown_sizes(of);
   const int digits = of.digits();
   for (const curve_point& one : of.points) {
@@ -117,8 +117,9 @@ LAYERBENCH_INLINE table to_table(const curve& of) {
         {std::to_string(one.size), format::rate(one.per_second(), digits),
          format::milliseconds(one.seconds, digits),
          one.has_interval ? format::range(stats::interval{one.low, one.high}, digits) : "not known",
-         std::string(name(one.from)),
-         detail::bar(one.per_second() / of.fastest()->per_second(), bar_length)});
+         std::string(name(one.from))});
+    if (!bars) continue;
+    t.rows.back().push_back(detail::bar(one.per_second() / of.fastest()->per_second(), bar_length));
   }
   return t;
 }

@@ -21,9 +21,9 @@ namespace layerbench::analysis {
 /// are predicted; one line each.
 [[nodiscard]] std::string summary_text(const curve& of);
 
-/// The measured sizes, those of the summary, and those at most one octave apart, with a bar of the
+/// The measured sizes, those of the summary, and those an octave apart, with `bars` of the
 /// throughput.
-[[nodiscard]] table to_table(const curve& of);
+[[nodiscard]] table to_table(const curve& of, bool bars = true);
 
 /// Each curve with its summary and its table.
 [[nodiscard]] std::string text(std::span<const curve> curves);
