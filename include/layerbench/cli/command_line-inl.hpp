@@ -58,7 +58,9 @@ inline void add_numbers(CLI::App& app, const char* name, std::vector<std::int64_
       ->type_name("N|N..N")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check([least](const std::string& text) { return check_range(text, least, max_size); });
+      ->check(CLI::Validator(
+          [least](const std::string& text) { return check_range(text, least, max_size); },
+          fmt::format("{} to {}", least, max_size)));
 }
 
 inline void add_model_options(CLI::App& app, options& o) {

@@ -276,7 +276,8 @@ class curve_run {
     return all;
   }
 
-  /// The algorithm of a layer's plan at that size; empty if it has none there.
+  /// The algorithm of a layer's plan at that size; empty if it has none there. Throws what planning
+  /// does.
   [[nodiscard]] std::string planned_algorithm(std::int64_t size, const result::case_name& like,
                                               const analysis::layer_time& layer) const {
     options one = sized(size);
