@@ -86,8 +86,8 @@ TEST(Curve, FindsStepsOfAffineLayersExactly) {
   const curve of = curve_of(affine, {1, 16, 64});
   EXPECT_THAT(of.points, SizeIs(64));
   for (const curve_point& one : of.points) {
-    const double truth = seconds_of(affine, static_cast<double>(one.size));
-    EXPECT_NEAR(one.seconds, truth, 1e-9 * truth) << one.size;
+    const double exact = seconds_of(affine, static_cast<double>(one.size));
+    EXPECT_NEAR(one.seconds, exact, 1e-9 * exact) << one.size;
     EXPECT_LT(one.low, one.seconds);
     EXPECT_GT(one.high, one.seconds);
     EXPECT_DOUBLE_EQ(one.items, static_cast<double>(one.size));
@@ -223,10 +223,10 @@ TEST(Curve, HoldsNineteenOfTwentyStepsOfNoisyLayers) {
         noise);
     for (const curve_point& one : curve_of(steps).points) {
       if (one.from == point_source::measured) continue;
-      const double truth = seconds_of(layers, static_cast<double>(one.size));
+      const double exact = seconds_of(layers, static_cast<double>(one.size));
       ++all;
-      inside += one.low <= truth && truth <= one.high ? 1 : 0;
-      errors += std::abs(one.seconds / truth - 1);
+      inside += one.low <= exact && exact <= one.high ? 1 : 0;
+      errors += std::abs(one.seconds / exact - 1);
     }
   }
   EXPECT_GE(inside, 0.95 * all);
@@ -236,10 +236,10 @@ TEST(Curve, HoldsNineteenOfTwentyStepsOfNoisyLayers) {
 TEST(Curve, IsWideWhereAKernelSwitchesAndExactOnceBothSidesAreMeasured) {
   std::vector<planted> layers = affine;
   layers.front().seconds = [](double n) { return n < 21 ? 0.1e-3 + 2e-3 * n : 1e-3 + 1.2e-3 * n; };
-  const double truth = seconds_of(layers, 24);
+  const double exact = seconds_of(layers, 24);
   const curve before = curve_of(layers, {1, 4, 16, 64});
-  EXPECT_LE(before.at(24)->low, truth);
-  EXPECT_GE(before.at(24)->high, truth);
+  EXPECT_LE(before.at(24)->low, exact);
+  EXPECT_GE(before.at(24)->high, exact);
   const curve after = curve_of(layers, {1, 4, 16, 20, 21, 64});
   for (const curve_point& one : after.points) {
     EXPECT_NEAR(one.seconds, seconds_of(layers, static_cast<double>(one.size)), 1e-9) << one.size;

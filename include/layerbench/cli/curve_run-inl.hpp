@@ -157,9 +157,8 @@ class curve_run {
 
   /// Seconds that it takes to measure a step of `step` seconds, by the next shorter one.
   [[nodiscard]] double expected(double step) const {
-    constexpr double usual = 5;
     constexpr double calls = 25;  // five rounds of samples and their warm-ups, and verification
-    if (taken_.empty()) return usual + calls * step;
+    if (taken_.empty()) return calls * step;
     const auto above = taken_.lower_bound(step);
     if (above == taken_.begin()) return above->second;
     const auto& [known, seconds] = *std::prev(above);
@@ -200,8 +199,12 @@ class curve_run {
       for (const std::int64_t size : switch_sizes(of)) {
         if (!steps_.contains(size) && fits(of, size)) return size;
       }
-      const auto size = analysis::next_size(of, goal(of), most);
-      if (!size || !fits(of, *size) || of.at(*size)->width() <= width) continue;
+      std::int64_t affordable = 0;
+      for (const analysis::curve_point& one : of.points) {
+        if (one.size <= most && fits(of, one.size)) affordable = one.size;
+      }
+      const auto size = analysis::next_size(of, goal(of), affordable);
+      if (!size || of.at(*size)->width() <= width) continue;
       widest = size;
       width = of.at(*size)->width();
     }
