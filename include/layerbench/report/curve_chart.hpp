@@ -58,7 +58,7 @@ namespace detail {
   for (const double part : {0.0, 0.5, 1.0}) {
     const double at = y(part * most);
     axis += path(fmt::format("M{:.1f} {:.1f}H{:.1f}", left, at, width), "axis");
-    axis += label(left - 6, at + 4, format::rate(part * most), "end", "faint");
+    axis += label(left - 6, at + 4, part > 0 ? format::rate(part * most) : "0", "end", "faint");
   }
   return {bottom + 26,
           path(upper + lower + "z", "band") + axis + path(line, "trend") + dots + labels};
