@@ -55,8 +55,7 @@ TEST(Curve, AddsPointsToItsFile) {
   const testing::tiny_directory directory;
   const result::results before = directory.measure({"--batch=1,2"});
   const testing::outcome done = directory.bench(
-      "bench_model",
-      {"--curve", "--batch=1..40", "--budget=3", "--chain", "--resume=" + directory.results});
+      "bench_model", {"--curve", "--batch=1..40", "--budget=3", "--resume=" + directory.results});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   EXPECT_GT(batches_in(directory.results).size(), 2U);
   const result::results after = result::read(directory.results);

@@ -32,6 +32,7 @@
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/session/suite.hpp>
+#include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 #include <layerbench/timing/clock.hpp>
 
@@ -99,7 +100,7 @@ class curve_run {
     exit_code code = exit_code::done;
     while (const auto size = next()) {
       const double begin = stopwatch::now();
-      const exit_code latest = measure_(sized(*size));
+      const exit_code latest = measure_(with_chain(sized(*size), *size));
       if (latest != exit_code::done && latest != exit_code::incomplete) return latest;
       o_.resume = o_.out;
       o_.variables.erase("--threads");  // was said
@@ -127,9 +128,34 @@ class curve_run {
   [[nodiscard]] options sized(std::int64_t size) const {
     options one = o_;
     sizes_in(one, over_) = {size};
-    const bool is_anchored = !curves_.empty() && curves_.front().anchors.size() >= most_chains;
-    if (is_anchored) one.chain.clear();
     return one;
+  }
+
+  /// With the step run as a whole, which anchors the curve, if it is the first one or takes no more
+  /// than a sixth of the time left, and there are fewer than three such steps.
+  [[nodiscard]] options with_chain(options one, std::int64_t size) const {
+    constexpr double calls = 60;  // five rounds of three passes
+    const std::size_t anchors = curves_.empty() ? steps_.size() : curves_.front().anchors.size();
+    const bool has_chains = std::ranges::find(one.dtypes, name(dtype::f8_e4m3)) == one.dtypes.end();
+    const bool is_short = steps_.empty() || calls * step_seconds(size) <= left() / 6;
+    if (!has_chains || !is_short || anchors >= most_chains) {
+      one.chain.clear();
+    } else if (one.chain.empty()) {
+      one.chain = "steps";
+    }
+    return one;
+  }
+
+  /// Seconds of a step as far as known: by the curves, else in proportion to the size.
+  [[nodiscard]] double step_seconds(std::int64_t size) const {
+    double longest = 0;
+    for (const analysis::curve& of : curves_) {
+      if (const analysis::curve_point* one = of.at(size)) longest = std::max(longest, one->seconds);
+    }
+    if (longest > 0) return longest;
+    const auto& [largest, seconds] = *steps_.rbegin();
+    if (over_ == analysis::size_axis::context || size <= largest) return seconds;
+    return seconds * static_cast<double>(size) / static_cast<double>(largest);
   }
 
   /// Takes the steps of the result file.
@@ -168,14 +194,9 @@ class curve_run {
 
   /// The largest wanted size above the measured ones that takes at most a third of what is left.
   [[nodiscard]] std::optional<std::int64_t> largest_affordable() const {
-    const auto& [largest, seconds] = *steps_.rbegin();
-    for (auto size = wanted_.rbegin(); size != wanted_.rend() && *size > largest; ++size) {
-      double step = seconds;
-      if (over_ != analysis::size_axis::context) {
-        step *= static_cast<double>(*size) / static_cast<double>(largest);
-      }
-      for (const analysis::curve& of : curves_) step = of.at(*size)->seconds;
-      if (*size <= most_ && expected(step) <= left() / 3) return *size;
+    for (auto size = wanted_.rbegin(); size != wanted_.rend(); ++size) {
+      if (*size <= steps_.rbegin()->first) break;
+      if (*size <= most_ && expected(step_seconds(*size)) <= left() / 3) return *size;
     }
     return std::nullopt;
   }
