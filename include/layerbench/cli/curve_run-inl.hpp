@@ -201,10 +201,13 @@ class curve_run {
     return std::nullopt;
   }
 
-  /// Twice the least size or more, which a curve needs whatever the budget is.
+  /// The second size, which a curve needs whatever the budget is: twice the least one or more, and
+  /// the longest context, which costs little.
   [[nodiscard]] std::optional<std::int64_t> second() const {
-    const auto found = std::ranges::lower_bound(wanted_, 2 * wanted_.front());
-    const std::int64_t size = found == wanted_.end() ? wanted_.back() : *found;
+    const std::int64_t size =
+        over_ == analysis::size_axis::context || 2 * wanted_.front() > wanted_.back()
+            ? wanted_.back()
+            : *std::ranges::lower_bound(wanted_, 2 * wanted_.front());
     return size > steps_.rbegin()->first && size <= most_ ? std::optional(size) : std::nullopt;
   }
 
