@@ -122,6 +122,23 @@ TEST(Curve, TakesThePowerOfALayersWorkFromItsFlops) {
   EXPECT_DOUBLE_EQ(of.at(200)->items, 200);
 }
 
+TEST(Curve, TakesTheLongestContextWithinTheLimit) {
+  std::vector<prediction> steps{step_of(affine, 1), step_of(affine, 64)};
+  for (prediction& p : steps) {
+    p.text = text_length{1, p.model_case.batch};
+    p.model_case.parameters["context"] = std::to_string(p.model_case.batch);
+    p.model_case.batch = 1;
+  }
+  curve_options wanted;
+  wanted.most_seconds = 0.05;
+  const curve of = curve_of(steps, wanted);
+  EXPECT_EQ(of.over, size_axis::context);
+  const std::int64_t longest = of.best_within_limit()->size;
+  EXPECT_LE(of.at(longest)->high, 0.05);
+  EXPECT_GT(of.at(longest + 1)->high, 0.05);
+  EXPECT_THAT(text(std::vector{of}), ::testing::Not(HasSubstr("highest throughput")));
+}
+
 TEST(Curve, JoinsWhatOnlyOneNeighbourHas) {
   std::vector<planted> with = affine;
   with.push_back({"reorder", [](double) { return 1e-3; }, [](double) { return 0.0; }});
@@ -187,10 +204,10 @@ TEST(Curve, ChoosesSizesByThroughputAndLatency) {
   EXPECT_EQ(of.fastest()->size, 64);
   // n / (3.1 ms + 2.05 ms * n) reaches 90 % of its value at 64 at 11.01, and 50 ms at 22.9.
   EXPECT_EQ(of.knee()->size, 12);
-  EXPECT_LE(of.fastest_within_limit()->high, 0.05);
-  EXPECT_EQ(of.fastest_within_limit()->size, 22 - 1);
+  EXPECT_LE(of.best_within_limit()->high, 0.05);
+  EXPECT_EQ(of.best_within_limit()->size, 22 - 1);
   wanted.most_seconds = 1e-3;
-  EXPECT_EQ(curve_of(affine, {1, 16, 64}, wanted).fastest_within_limit(), nullptr);
+  EXPECT_EQ(curve_of(affine, {1, 16, 64}, wanted).best_within_limit(), nullptr);
 }
 
 /// Measures what next_size() asks for, up to `most` steps.
@@ -285,7 +302,7 @@ TEST(CurveJson, HasAllPoints) {
   EXPECT_EQ(found["measured"], json::value({1, 16, 64}));
   EXPECT_EQ(found["fastest"], 64);
   EXPECT_EQ(found["knee"], 12);
-  EXPECT_TRUE(found["fastest_within_limit"].is_null());
+  EXPECT_TRUE(found["best_within_limit"].is_null());
   EXPECT_THAT(found["points"], SizeIs(64));
   EXPECT_EQ(found["points"][1]["from"], "interpolated");
   EXPECT_DOUBLE_EQ(found["points"][1]["seconds_per_step"], all[0].points[1].seconds);

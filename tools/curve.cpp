@@ -72,7 +72,7 @@ void add_curve(CLI::App& app) {
       ->add_option_function<double>(
           "--latency-limit",
           [options](const double& most) { options->wanted.most_seconds = most / 1e3; },
-          "Also name the size of the highest throughput whose interval ends within this "
+          "Also name the best size, or the longest context, whose interval ends within this "
           "time\n--latency-limit=100")
       ->type_name("MS")
       ->check(CLI::PositiveNumber);

@@ -88,6 +88,7 @@ class curve_run {
     std::ranges::sort(wanted_);
     most_ = wanted_.back();
     o_.curve = false;
+    o_.in_curve = true;
     o_.budget.clear();
     o_.repetitions = std::min(o_.repetitions, most_rounds);
     o_.most_time = fmt::format("{}", std::min(std::stod(o_.most_time), budget_ / 12));
@@ -116,7 +117,18 @@ class curve_run {
     return code;
   }
 
-  [[nodiscard]] const std::vector<analysis::curve>& curves() const { return curves_; }
+  /// Prints the curves, and says so if much was disturbed.
+  void print() const {
+    if (curves_.empty()) return;
+    print_plain(stdout, fitted('\n' + analysis::text(curves_), terminal_columns()));
+    const auto disturbed = std::ranges::count_if(results_.rows, &result::measurement::disturbed);
+    const auto all = std::ssize(results_.rows);
+    if (static_cast<double>(disturbed) <= result::much_disturbed * static_cast<double>(all)) return;
+    note(
+        fmt::format("{} of {} timings were disturbed; measure again when the machine is idle "
+                    "(--check-machine)",
+                    disturbed, all));
+  }
 
  private:
   static constexpr double usual_budget = 60;  ///< seconds
@@ -356,9 +368,7 @@ LAYERBENCH_INLINE exit_code measure_curve(const options& o, const program& what,
       one.resume = o.out;
       std::error_code unknown;
       if (!std::filesystem::exists(o.out, unknown)) one.resume = o.resume;
-      if (!run.curves().empty()) {
-        print_plain(stdout, fitted('\n' + analysis::text(run.curves()), terminal_columns()));
-      }
+      run.print();
       if (latest == exit_code::interrupted) return latest;
       if (latest != exit_code::done) code = latest;
     }

@@ -299,11 +299,13 @@ LAYERBENCH_INLINE const curve_point* curve::knee() const {
   return found == points.end() ? nullptr : &*found;
 }
 
-LAYERBENCH_INLINE const curve_point* curve::fastest_within_limit() const {
+LAYERBENCH_INLINE const curve_point* curve::best_within_limit() const {
   const curve_point* best = nullptr;
   for (const curve_point& one : points) {
     if (!most_seconds || !one.has_interval || one.high > *most_seconds) continue;
-    if (best == nullptr || one.per_second() > best->per_second()) best = &one;
+    const bool is_better =
+        best == nullptr || over == size_axis::context || one.per_second() > best->per_second();
+    if (is_better) best = &one;
   }
   return best;
 }

@@ -98,9 +98,9 @@ struct curve {
   [[nodiscard]] const curve_point* fastest() const;
   /// The first point with knee_share of the highest throughput.
   [[nodiscard]] const curve_point* knee() const;
-  /// The point of the highest throughput among those whose intervals end at most at
-  /// `most_seconds`; null if there is none.
-  [[nodiscard]] const curve_point* fastest_within_limit() const;
+  /// The point of the highest throughput, or of the longest context, among those whose intervals
+  /// end at most at `most_seconds`; null if there is none.
+  [[nodiscard]] const curve_point* best_within_limit() const;
   /// The point of that size; null if it is not among the points.
   [[nodiscard]] const curve_point* at(std::int64_t size) const;
 };

@@ -52,7 +52,7 @@ namespace detail {
                  {"fastest", size_or_null(of.fastest())},
                  {"knee", size_or_null(of.knee())},
                  {"latency_limit_seconds", or_null(of.most_seconds)},
-                 {"fastest_within_limit", size_or_null(of.fastest_within_limit())},
+                 {"best_within_limit", size_or_null(of.best_within_limit())},
                  {"spread_per_octave", of.spread},
                  {"anchors", std::move(anchors)},
                  {"left_out", std::move(checks)},

@@ -41,7 +41,7 @@ namespace detail {
 /// The sizes that a table shows.
 [[nodiscard]] inline std::set<std::int64_t> shown_sizes(const curve& of) {
   std::set<std::int64_t> shown(of.sizes.begin(), of.sizes.end());
-  for (const curve_point* one : {of.fastest(), of.knee(), of.fastest_within_limit()}) {
+  for (const curve_point* one : {of.fastest(), of.knee(), of.best_within_limit()}) {
     if (one != nullptr) shown.insert(one->size);
   }
   std::int64_t last = 0;
@@ -77,11 +77,13 @@ LAYERBENCH_INLINE std::string summary_text(const curve& of) {
     lines += fmt::format("  {} {} as a whole: {} of the sum of its layers\n", name(of.over),
                          one.size, format::percent(one.ratio, of.digits()));
   }
-  lines += fmt::format("  highest throughput: {}\n", detail::point_text(of, *of.fastest()));
-  lines += fmt::format("  knee, {:.0f} % of it: {}\n", 100 * curve::knee_share,
-                       detail::point_text(of, *of.knee()));
+  if (of.over != size_axis::context) {  // the shortest one would always be the best
+    lines += fmt::format("  highest throughput: {}\n", detail::point_text(of, *of.fastest()));
+    lines += fmt::format("  knee, {:.0f} % of it: {}\n", 100 * curve::knee_share,
+                         detail::point_text(of, *of.knee()));
+  }
   if (of.most_seconds) {
-    const curve_point* within = of.fastest_within_limit();
+    const curve_point* within = of.best_within_limit();
     lines += fmt::format("  within {} ms: {}\n", format::milliseconds(*of.most_seconds),
                          within == nullptr ? "none" : detail::point_text(of, *within));
   }
@@ -92,11 +94,10 @@ LAYERBENCH_INLINE std::string summary_text(const curve& of) {
     sum += std::abs(check.error());
     largest = std::max(largest, std::abs(check.error()));
   }
-  return lines + fmt::format(
-                     "  without them, {} measured steps are predicted {} off on average, "
-                     "at most {}\n",
-                     of.checks.size(), format::percent(sum / static_cast<double>(of.checks.size())),
-                     format::percent(largest));
+  return lines +
+         fmt::format("  measured steps left out in turn: {} off on average, at most {} ({})\n",
+                     format::percent(sum / static_cast<double>(of.checks.size())),
+                     format::percent(largest), of.checks.size());
 }
 
 LAYERBENCH_INLINE table to_table(const curve& of, bool bars) {
