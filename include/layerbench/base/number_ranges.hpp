@@ -25,9 +25,9 @@ namespace layerbench {
                                 dots == text.npos ? text : text.substr(dots + 2)};
   std::int64_t values[2]{};
   for (std::size_t i = 0; i < 2; ++i) {
-    const char* end = ends[i].data() + ends[i].size();
-    const auto [rest, failed] = std::from_chars(ends[i].data(), end, values[i]);
-    if (failed != std::errc() || rest != end) return std::nullopt;
+    const auto [rest, failed] =
+        std::from_chars(ends[i].data(), ends[i].data() + ends[i].size(), values[i]);
+    if (failed != std::errc() || rest != ends[i].data() + ends[i].size()) return std::nullopt;
   }
   return std::pair(values[0], values[1]);
 }
@@ -38,8 +38,8 @@ namespace layerbench {
   constexpr std::int64_t most_numbers = 100'000;
   const auto range = range_in(text);
   if (!range || range->first < least || range->second > most || range->first > range->second) {
-    return fmt::format("'{}' is not a whole number from {} to {}, nor a range such as 1..16",
-                       text, least, most);
+    return fmt::format("'{}' is not a whole number from {} to {}, nor a range such as 1..16", text,
+                       least, most);
   }
   if (range->second - range->first < most_numbers) return {};
   return fmt::format("'{}' has more than {} numbers", text, most_numbers);

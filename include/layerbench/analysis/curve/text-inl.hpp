@@ -4,7 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
+#include <cstdint>
 #include <set>
 
 #include <fmt/format.h>
@@ -33,8 +33,9 @@ namespace detail {
 
 /// A bar of at most `most` characters.
 [[nodiscard]] inline std::string bar(double share, double most) {
+  const std::int64_t length = std::lround(most * share);
   std::string drawn;
-  for (double i = 1; i <= std::round(most * share); ++i) drawn += "█";
+  for (std::int64_t i = 0; i < length; ++i) drawn += "█";
   return drawn;
 }
 
