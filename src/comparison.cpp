@@ -7,5 +7,7 @@
 #include <layerbench/analysis/compare/text-inl.hpp>
 #include <layerbench/analysis/compare/time_series-inl.hpp>
 #include <layerbench/analysis/compare/usual_nodes-inl.hpp>
+#include <layerbench/analysis/curve/curve-inl.hpp>
+#include <layerbench/analysis/curve/text-inl.hpp>
 #include <layerbench/analysis/study/own_figures-inl.hpp>
 #include <layerbench/analysis/study/study_file-inl.hpp>

@@ -130,6 +130,7 @@ std::string json_text(const json::value& value);
 void add_list(CLI::App& app);
 void add_show(CLI::App& app);
 void add_predict(CLI::App& app);
+void add_curve(CLI::App& app);
 void add_study(CLI::App& app);
 void add_validate(CLI::App& app);
 void add_compare(CLI::App& app);

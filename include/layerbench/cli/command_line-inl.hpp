@@ -17,6 +17,7 @@
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/number_ranges.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/base/terminal.hpp>
 #include <layerbench/base/version.hpp>
@@ -48,6 +49,20 @@ namespace layerbench::run {
 
 namespace detail {
 
+/// An option that takes a list of whole numbers from `least` on, and ranges of them.
+inline void add_numbers(CLI::App& app, const char* name, std::vector<std::int64_t>& numbers,
+                        std::int64_t least, const char* help, const char* variable) {
+  app.add_option_function<std::vector<std::string>>(
+         name, [&numbers](const auto& texts) { numbers = numbers_in(texts); }, help)
+      ->envname(variable)
+      ->type_name("N|N..N")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::Validator(
+          [least](const std::string& text) { return check_range(text, least, max_size); },
+          fmt::format("{} to {}", least, max_size)));
+}
+
 inline void add_model_options(CLI::App& app, options& o) {
   app.option_defaults()->group(what_is_measured);
   add_list(app, "--model,model", "NAME|FILE", o.models,
@@ -56,19 +71,17 @@ inline void add_model_options(CLI::App& app, options& o) {
            "LAYERBENCH_MODEL")
       ->allow_extra_args()
       ->capture_default_str();
-  add_list(app, "--batch", "N", o.batches, "Batch sizes [that of the shape file]\n--batch=1,16",
-           "LAYERBENCH_BATCH")
-      ->check(whole_number(1, max_size));
-  add_list(app, "--tokens", "N", o.tokens,
-           "Tokens that a step computes of each sequence; 1 decodes a text [those of the shape "
-           "file]\n--tokens=128",
-           "LAYERBENCH_TOKENS")
-      ->check(whole_number(1, max_size));
-  add_list(app, "--context", "N", o.context,
-           "Tokens before these, in the key-value cache [those of the shape file]\n"
-           "--tokens=1 --context=512",
-           "LAYERBENCH_CONTEXT")
-      ->check(whole_number(0, max_size));
+  add_numbers(app, "--batch", o.batches, 1,
+              "Batch sizes, or ranges of them [that of the shape file]\n--batch=1,16",
+              "LAYERBENCH_BATCH");
+  add_numbers(app, "--tokens", o.tokens, 1,
+              "Tokens that a step computes of each sequence; 1 decodes a text [those of the shape "
+              "file]\n--tokens=128",
+              "LAYERBENCH_TOKENS");
+  add_numbers(app, "--context", o.context, 0,
+              "Tokens before these, in the key-value cache [those of the shape file]\n"
+              "--tokens=1 --context=512",
+              "LAYERBENCH_CONTEXT");
   add_one(app, "--shapes", "DIR", o.shapes,
           "Directory with models/*.json and sweeps/*.json [the one that came with the program]",
           "LAYERBENCH_SHAPES");
@@ -195,6 +208,11 @@ inline void add_step_options(CLI::App& app, options& o) {
                "steps]\n--chain=layers")
       ->envname("LAYERBENCH_CHAIN")
       ->check(one_of({"steps", "layers"}));
+  app.add_flag("--curve", o.curve,
+               "Measure some of the sizes in --batch, --tokens or --context, within 60 s or "
+               "--budget for each model, and predict all\n--curve --batch=1..64 "
+               "--benchmark_out=r.json")
+      ->envname("LAYERBENCH_CURVE");
   app.add_flag("--ranks", o.data_parallel,
                "Under mpirun: data-parallel training, with all-reduces of the gradients; with "
                "--backend=cudnn on a GPU per rank\n"

@@ -186,7 +186,7 @@ LAYERBENCH_INLINE exit_code measure_suite(const options& o, const program& what,
   const std::size_t failures = sink.report_failures();
   if (after) detail::print_summary(sink, o, what, after);
   std::fflush(stdout);  // where both are read together, this is the last line
-  if (!o.dry_run) sink.report_disturbance();
+  if (!o.dry_run && !o.in_curve) sink.report_disturbance();
   if (!sink.failure().empty()) throw error(sink.failure());
   if (interrupted) {
     print_message(sink.interruption());

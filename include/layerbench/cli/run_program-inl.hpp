@@ -22,6 +22,7 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/base/version.hpp>
 #include <layerbench/cli/context.hpp>
+#include <layerbench/cli/curve_run.hpp>
 #include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/measure.hpp>
 #include <layerbench/cli/run_program.hpp>
@@ -256,6 +257,12 @@ LAYERBENCH_INLINE exit_code run_program(const options& asked, char* self, const 
   const options o = detail::with_defaults_of_backends(asked, what, known, notes);
   detail::place_memory(o, known);
   initialize_google_benchmark(self);
+  if (o.curve && !o.list && !o.list_tests && !o.check_machine) {
+    return measure_curve(o, what, known, [&](const options& one) {
+      const auto no_summary = [](const auto&, const auto&, bool) {};
+      return run_program(one, self, what, known, no_summary, make_communicator);
+    });
+  }
   const std::unique_ptr<communicator> ranks = detail::ranks_for(o, known, make_communicator);
   // Listing and measuring plan what the filter selects; the machine is checked for all.
   const auto plan_all = [&] {

@@ -10,6 +10,7 @@
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
+#include <layerbench/analysis/curve/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/analysis/validate/text.hpp>
@@ -82,6 +83,11 @@ LAYERBENCH_INLINE std::string markdown(const report_data& of) {
     result += heading(3, case_title(of, p)) + to_markdown(detail::case_remarks(p));
     if (!p.layers.empty()) result += to_markdown(layers_table(p));
     if (p.limits) result += to_markdown(analysis::worth_optimising_table(p));
+  }
+  for (const analysis::curve& curve : of.curves) {
+    result += heading(3, analysis::headline(curve)) +
+              to_markdown(detail::lines(analysis::summary_text(curve))) +
+              to_markdown(analysis::to_table(curve));
   }
   if (of.has_validation()) {
     const analysis::validation& all = of.validation;

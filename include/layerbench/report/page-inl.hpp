@@ -12,6 +12,7 @@
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
+#include <layerbench/analysis/curve/text.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
@@ -20,6 +21,7 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
+#include <layerbench/report/curve_chart.hpp>
 #include <layerbench/report/error_chart.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/report/page.hpp>
@@ -156,6 +158,17 @@ namespace detail {
   return section("comparison", "Comparison", inner);
 }
 
+[[nodiscard]] inline markup curves_section(const std::vector<analysis::curve>& all) {
+  markup inner;
+  for (const analysis::curve& of : all) {
+    const std::string title = analysis::headline(of);
+    inner += element("h3", escaped(title)) + svg::curve_chart(of) +
+             to_html(lines(analysis::summary_text(of))) +
+             to_html(analysis::to_table(of, /*bars=*/false), title);
+  }
+  return section("curves", "Curves", inner);
+}
+
 [[nodiscard]] inline markup history_section(const std::vector<analysis::time_series>& all) {
   markup inner;
   for (const analysis::time_series& series : all) {
@@ -197,6 +210,7 @@ namespace detail {
   };
   add("summary", "Summary");
   add("cases", "Cases");
+  if (!of.curves.empty()) add("curves", "Curves");
   if (of.has_validation()) add("validation", "Validation");
   if (of.has_comparison()) add("comparison", "Comparison");
   if (!of.history.empty()) add("history", "History");
@@ -220,6 +234,7 @@ LAYERBENCH_INLINE std::string page(const report_data& of) {
   const std::string title = "layerbench: " + detail::models(of);
   markup parts =
       detail::summary_section(of) + detail::navigation(of) + detail::cases_section(of, ops);
+  if (!of.curves.empty()) parts += detail::curves_section(of.curves);
   if (of.has_validation()) parts += detail::validation_section(of.validation);
   if (of.has_comparison()) parts += detail::comparison_section(of);
   if (!of.history.empty()) parts += detail::history_section(of.history);

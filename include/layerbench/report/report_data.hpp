@@ -13,6 +13,7 @@
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
+#include <layerbench/analysis/curve/curve.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/error.hpp>
@@ -27,6 +28,7 @@ struct report_data {
   analysis::validation validation;  ///< of the predicted cases that have an end-to-end run
   /// Of the predicted cases that files of several dates have.
   std::vector<analysis::time_series> history;
+  std::vector<analysis::curve> curves = {};  ///< of cases that have three sizes or more
   std::vector<analysis::measured_contention> contentions = {};
   /// Each further context compared with the first one, which is the old side.
   std::vector<analysis::comparison> comparisons = {};
@@ -58,11 +60,13 @@ inline void compare_groups(report_data& data) {
 
 }  // namespace detail
 
-/// Analyses result files: predictions, contention, validation, history and comparisons. Throws what
-/// predict() throws.
+/// Analyses result files: predictions, curves, contention, validation, history and comparisons.
+/// Throws what predict() throws.
 [[nodiscard]] inline report_data report_data_of(std::span<const result::results> files,
                                                 const analysis::options& chosen = {}) {
   report_data data{files, analysis::predict(files, chosen), {}, {}};
+  data.curves = analysis::curves_of(data.predictions, {.chains = analysis::chains_in(files)});
+  std::erase_if(data.curves, [](const analysis::curve& of) { return of.sizes.size() < 3; });
   data.contentions = analysis::contentions(files, chosen);
   const auto is_unknown = [&](const result::case_name& model_case) {
     return std::ranges::find(data.predictions, analysis::without_all_reduces(model_case),

@@ -1,0 +1,58 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+
+/// Whole numbers as options have them: "16", or "1..256" for all from 1 to 256.
+namespace layerbench {
+
+/// The first and the last number of a text; nothing if it is neither a number nor a range.
+[[nodiscard]] inline std::optional<std::pair<std::int64_t, std::int64_t>> range_in(
+    std::string_view text) {
+  const std::size_t dots = text.find("..");
+  const std::string_view ends[]{text.substr(0, dots),
+                                dots == text.npos ? text : text.substr(dots + 2)};
+  std::int64_t values[2]{};
+  for (std::size_t i = 0; i < 2; ++i) {
+    const auto [rest, failed] =
+        std::from_chars(ends[i].data(), ends[i].data() + ends[i].size(), values[i]);
+    if (failed != std::errc() || rest != ends[i].data() + ends[i].size()) return std::nullopt;
+  }
+  return std::pair(values[0], values[1]);
+}
+
+/// What is wrong with a text as one or more numbers from `least` to `most`; empty if nothing is.
+[[nodiscard]] inline std::string check_range(const std::string& text, std::int64_t least,
+                                             std::int64_t most) {
+  constexpr std::int64_t most_numbers = 100'000;
+  const auto range = range_in(text);
+  if (!range || range->first < least || range->second > most || range->first > range->second) {
+    return fmt::format("'{}' is not a whole number from {} to {}, nor a range such as 1..16", text,
+                       least, most);
+  }
+  if (range->second - range->first < most_numbers) return {};
+  return fmt::format("'{}' has more than {} numbers", text, most_numbers);
+}
+
+/// All numbers of checked texts.
+[[nodiscard]] inline std::vector<std::int64_t> numbers_in(const std::vector<std::string>& texts) {
+  std::vector<std::int64_t> numbers;
+  for (const std::string& text : texts) {
+    const auto [first, last] = range_in(text).value();
+    for (std::int64_t number = first; number <= last; ++number) numbers.push_back(number);
+  }
+  return numbers;
+}
+
+}  // namespace layerbench
