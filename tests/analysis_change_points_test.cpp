@@ -76,10 +76,10 @@ TEST(ChangePoints, NameAChangeAndItsEnd) {
 }
 
 TEST(ChangePoints, AreNotOfThreeTimesInARow) {
-  EXPECT_THAT(firsts(series(40, {{20, 23, 0.5}})), IsEmpty());
-  EXPECT_THAT(firsts(series(40, {{37, 40, 0.5}})), IsEmpty());
-  EXPECT_THAT(firsts(series(40, {{36, 40, 0.5}})), ElementsAre(36));
-  EXPECT_THAT(firsts(series(40, {{4, 40, 0.5}})), ElementsAre(4));
+  EXPECT_THAT(firsts(series(40, {{20, 23, 0.5}}), 50), IsEmpty());
+  EXPECT_THAT(firsts(series(40, {{37, 40, 0.5}}), 50), IsEmpty());
+  EXPECT_THAT(firsts(series(40, {{36, 40, 0.5}}), 50), ElementsAre(36));
+  EXPECT_THAT(firsts(series(40, {{4, 40, 0.5}}), 50), ElementsAre(4));
 }
 
 TEST(ChangePoints, AreFoundAmongDisturbedTimes) {
@@ -171,18 +171,19 @@ TEST(ChangePoints, NameThreePercentInALargeLayerUnderRecordedNoise) {
   recorded_noise noise;
   const std::vector<std::size_t> rows = noise.large_rows();
   ASSERT_THAT(rows, SizeIs(5));
-  constexpr int tries = 20;
+  constexpr int tries = 30;
   int named = 0;
   int first_run_named = 0;
   for (const std::size_t row : rows) {
     for (int i = 0; i < tries; ++i) {
       const std::vector<std::size_t> found = noise.changes(row, true);
-      named += found.empty() ? 0 : 1;
+      const auto is_near = [](std::size_t first) { return first >= 14 && first <= 18; };
+      named += found.size() == 1 && is_near(found.front()) ? 1 : 0;
       first_run_named += found == std::vector<std::size_t>{16} ? 1 : 0;
     }
   }
-  EXPECT_GE(named, 95);
-  EXPECT_GE(first_run_named, 90);
+  EXPECT_GE(named, 142);  // of 150
+  EXPECT_GE(first_run_named, 130);
 }
 
 TEST(ChangePoints, NameNothingInHistoriesWithoutOneUnderRecordedNoise) {

@@ -24,10 +24,11 @@ struct stretch {
 };
 
 /// The logarithms of the times, relative to the first. What lies further than three standard
-/// deviations from the median of its neighbours is moved there (Hampel's filter: Pearson, Outliers
-/// in Process Modeling and Identification, 2002). The seven neighbours are too few to hide a level,
-/// and so many that three disturbed times in a row make none. The deviation is the median one
-/// between consecutive times.
+/// deviations from the median of seven neighbours is moved there, so that single disturbed times
+/// count little (as in Hampel's filter: Pearson, Outliers in Process Modeling and Identification,
+/// 2002; replaced by the median they would count too little, and make false alarms more frequent).
+/// Seven neighbours are too few to hide a level. The deviation is that between consecutive times,
+/// by their median distance.
 [[nodiscard]] inline std::vector<double> filtered_logarithms(std::span<const timed_sum> times) {
   constexpr double far = 3;
   constexpr double of_normal = 1.0484;  // a standard deviation / the median of |x_i - x_(i + 1)|

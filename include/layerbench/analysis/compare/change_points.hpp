@@ -12,8 +12,8 @@
 /// Lasting changes in a series of times.
 namespace layerbench::analysis {
 
-/// The fewest times between two changes, and before the first and after the last. A disturbance of
-/// two or three runs in a row is no change.
+/// The fewest times between two changes, and before the first and after the last. So a disturbance
+/// of a few runs in a row is rarely a change.
 inline constexpr std::size_t min_level = 4;
 /// The fewest times of a series in which a change can be found.
 inline constexpr std::size_t min_history = 2 * min_level;

@@ -244,6 +244,9 @@ LAYERBENCH_INLINE std::vector<named_change> named_changes(const histories& all) 
   for (const layer_series& of : all.layers) {
     for (const change_point& one : of.changes) found.push_back({&of, false, of.row.name, &one});
   }
+  std::ranges::stable_sort(found, {}, [](const named_change& one) {
+    return std::pair(!one.is_step, one.of->points[one.change->first].when);
+  });
   return found;
 }
 

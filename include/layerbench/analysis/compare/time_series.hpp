@@ -108,7 +108,7 @@ struct named_change {
   const change_point* change;
 };
 
-/// All changes, steps first, each in the order of the files. They point into `all`.
+/// All changes, those of steps first, oldest first. They point into `all`.
 [[nodiscard]] std::vector<named_change> named_changes(const histories& all);
 
 }  // namespace layerbench::analysis

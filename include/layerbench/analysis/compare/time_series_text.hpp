@@ -17,6 +17,7 @@
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/result/short_names.hpp>
 #include <layerbench/shape/record.hpp>
 
 /// Histories as text and as CSV.
@@ -28,15 +29,21 @@ namespace layerbench::analysis {
   if (!all.forced.empty()) {
     sentences.push_back(fmt::format("forced: files also differ in {}", fmt::join(all.forced, " ")));
   }
+  constexpr std::size_t most = 5;
   std::vector<std::string> disturbed;
   for (const dated_run& one : all.files) {
     if (one.disturbed > result::much_disturbed) disturbed.push_back(one.file);
+  }
+  const std::size_t count = disturbed.size();
+  if (count > most) {
+    disturbed.resize(most);
+    disturbed.emplace_back("...");
   }
   if (!disturbed.empty()) {
     sentences.push_back(
         fmt::format("something else used the processors during more than a tenth of the timings "
                     "of {} files, so changes may be the machine's: {}",
-                    disturbed.size(), fmt::join(disturbed, " ")));
+                    count, fmt::join(disturbed, " ")));
   }
   if (all.files.size() < min_history) {
     sentences.push_back(
@@ -87,11 +94,19 @@ namespace layerbench::analysis {
   std::string out = fmt::format("{} files, from {} ({}) to {} ({})\n", all.files.size(), first.file,
                                 first.date, last.file, last.date);
   for (const std::string& note : notes(all)) out += "note: " + note + '\n';
-  const std::vector<named_change> changes = named_changes(all);
+  std::vector<named_change> changes = named_changes(all);
   out += fmt::format("{} lasting changes in {} steps and {} layers\n", changes.size(),
                      all.steps.size(), all.layers.size());
   if (!changes.empty()) {
+    std::vector<std::string> rows;
+    for (const layer_series& layer : all.layers) rows.push_back(layer.row.name);
+    const result::short_names names = result::table_names_of(rows, how.wide);
+    for (named_change& change : changes) {
+      const auto place = std::ranges::find(rows, change.name) - rows.begin();
+      if (!change.is_step) change.name = names.own[static_cast<std::size_t>(place)];
+    }
     const std::size_t most = how.all ? changes.size() : how.top > 0 ? how.top : usual;
+    if (!names.shared.empty()) out += fmt::format("layers: {}\n", names.shared);
     out += '\n' + text(changes_table(changes, most)) +
            "\nlayerbench report with these files draws the changes\n";
   }
