@@ -112,7 +112,7 @@ double luminance(const std::string& colour) {
 }
 
 double contrast(const std::string& a, const std::string& b) {
-  const auto [dark, bright] = std::minmax(luminance(a), luminance(b));
+  const auto [dark, bright] = std::minmax({luminance(a), luminance(b)});
   return (bright + 0.05) / (dark + 0.05);
 }
 
