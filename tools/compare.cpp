@@ -71,14 +71,14 @@ void compare_all_files(const command_options& options, const common_options& com
   add(options.old_files);
   add(options.new_files);
   for (const std::string& names : options.more_files) add(names);
-  const auto conclude = [&](const auto& all) {
+  const auto print = [&](const auto& all) {
     write(common, render(all, common.format, options.compare.shown));
     require_no_regression(all, options.compare);
   };
   if (across == analysis::compared_dimension::date) {
-    conclude(compare_dates(read_files(files), options.compare));
+    print(compare_dates(read_files(files), options.compare));
   } else {
-    conclude(compare_nodes(read_files(files), options.compare));
+    print(compare_nodes(read_files(files), options.compare));
   }
 }
 

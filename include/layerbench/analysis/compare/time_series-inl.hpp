@@ -57,28 +57,28 @@ LAYERBENCH_INLINE std::optional<double> time_series::change_at(std::size_t i) co
 namespace detail {
 
 /// A file with its date.
-struct dated_file {
+struct file_of_date {
   std::chrono::sys_seconds when;
   const result::results* file;
 };
 
 /// The files with a date, oldest first.
-[[nodiscard]] inline std::vector<dated_file> by_date(std::span<const result::results> files) {
-  std::vector<dated_file> all;
+[[nodiscard]] inline std::vector<file_of_date> by_date(std::span<const result::results> files) {
+  std::vector<file_of_date> all;
   for (const result::results& file : files) {
     if (const auto when = instant(file.context_value("date").value_or("")))
       all.push_back({*when, &file});
   }
-  std::ranges::stable_sort(all, {}, &dated_file::when);
+  std::ranges::stable_sort(all, {}, &file_of_date::when);
   return all;
 }
 
-[[nodiscard]] inline history_point point_of(const dated_file& of, const timed_sum& time) {
+[[nodiscard]] inline history_point point_of(const file_of_date& of, const timed_sum& time) {
   return {of.when, of.file->context_value("date").value_or(""), of.file->file, time};
 }
 
 /// Adds the predictions from a file to the series of their cases, which are created as needed.
-inline void add_steps(const dated_file& of, const options& chosen, const timings& measured,
+inline void add_steps(const file_of_date& of, const options& chosen, const timings& measured,
                       std::vector<step_series>& all) {
   const group alone{of.file};
   const std::string device = of.file->device();
@@ -107,7 +107,7 @@ inline void add_steps(const dated_file& of, const options& chosen, const timings
 using series_places = std::map<std::tuple<std::string, std::int64_t, std::string>, std::size_t>;
 
 /// Adds the rows of a file to their series; `places` finds these.
-inline void add_layers(const dated_file& of, const timings& measured, series_places& places,
+inline void add_layers(const file_of_date& of, const timings& measured, series_places& places,
                        std::vector<layer_series>& all) {
   const std::string device = of.file->device();
   std::set<std::string> seen;
@@ -131,9 +131,9 @@ inline void add_layers(const dated_file& of, const timings& measured, series_pla
 
 /// Names the fields in which each point differs from the one before, and finds the changes.
 template <class Series>
-void finish(std::vector<Series>& all, std::span<const dated_file> files, double margin) {
+void finish(std::vector<Series>& all, std::span<const file_of_date> files, double margin) {
   const auto file_of = [&](const history_point& point) -> const result::results& {
-    return *std::ranges::find(files, point.file, [](const dated_file& one) {
+    return *std::ranges::find(files, point.file, [](const file_of_date& one) {
               return one.file->file;
             })->file;
   };
@@ -151,11 +151,11 @@ void finish(std::vector<Series>& all, std::span<const dated_file> files, double 
 }
 
 /// The histories of all cases and rows, also of those that only one file has.
-[[nodiscard]] inline histories all_histories(std::span<const dated_file> files,
+[[nodiscard]] inline histories all_histories(std::span<const file_of_date> files,
                                              const options& chosen, double margin) {
   histories all;
   series_places places;
-  for (const dated_file& one : files) {
+  for (const file_of_date& one : files) {
     timings measured;
     measured.add(*one.file);
     add_steps(one, chosen, measured, all.steps);
@@ -168,7 +168,7 @@ void finish(std::vector<Series>& all, std::span<const dated_file> files, double 
 
 /// Fields other than versions and drivers in which files differ from the one before. Throws
 /// bad_input unless forced.
-[[nodiscard]] inline std::vector<std::string> other_differences(std::span<const dated_file> files,
+[[nodiscard]] inline std::vector<std::string> other_differences(std::span<const file_of_date> files,
                                                                 bool force) {
   std::set<std::string> all;
   for (std::size_t i = 1; i < files.size(); ++i) {
@@ -210,16 +210,16 @@ LAYERBENCH_INLINE date_comparison compare_dates(std::span<const result::results>
     if (instant(file.context_value("date").value_or(""))) continue;
     throw bad_input(file.file, "/context/date", "is missing or no date: its place is not known");
   }
-  const std::vector<detail::dated_file> dated = detail::by_date(files);
+  const std::vector<detail::file_of_date> ordered = detail::by_date(files);
   date_comparison all;
-  for (const detail::dated_file& one : dated) {
+  for (const detail::file_of_date& one : ordered) {
     all.files.push_back({one.file->file, *one.file->context_value("date"),
                          detail::run_group({one.file}).disturbed});
   }
   all.file_notes = notes_of(group_of(files));
-  all.forced = detail::other_differences(dated, chosen.force);
+  all.forced = detail::other_differences(ordered, chosen.force);
   all.margin = chosen.margin;
-  static_cast<histories&>(all) = detail::all_histories(dated, {}, chosen.margin);
+  static_cast<histories&>(all) = detail::all_histories(ordered, {}, chosen.margin);
   std::erase_if(all.steps, [&](const step_series& of) {
     if (!of.is_long()) {
       all.left_out.push_back(

@@ -79,7 +79,7 @@ struct histories {
                                 double margin = comparison_options{}.margin);
 
 /// A file of a comparison of dates.
-struct dated_run {
+struct history_file {
   std::string file;
   std::string date;
   double disturbed = 0;  ///< share of the timings that were disturbed
@@ -87,7 +87,7 @@ struct dated_run {
 
 /// Files of several dates, compared with each other.
 struct date_comparison : histories {
-  std::vector<dated_run> files;         ///< oldest first
+  std::vector<history_file> files;      ///< oldest first
   std::vector<std::string> file_notes;  ///< on rows that are left out of the files
   std::vector<std::string> forced;      ///< context fields that differ although they should not
   double margin = 0;

@@ -48,7 +48,7 @@ inline void add_series(json::value& to, const time_series& of) {
 /// The comparison as JSON: the contract of docs/formats.md.
 [[nodiscard]] inline json::value to_json(const date_comparison& all) {
   json::value files = json::value::array();
-  for (const dated_run& one : all.files) {
+  for (const history_file& one : all.files) {
     files.push_back({{"file", one.file}, {"date", one.date}, {"disturbed", one.disturbed}});
   }
   json::value models = json::value::array();

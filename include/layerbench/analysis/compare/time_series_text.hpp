@@ -31,7 +31,7 @@ namespace layerbench::analysis {
   }
   constexpr std::size_t most = 5;
   std::vector<std::string> disturbed;
-  for (const dated_run& one : all.files) {
+  for (const history_file& one : all.files) {
     if (one.disturbed > result::much_disturbed) disturbed.push_back(one.file);
   }
   const std::size_t count = disturbed.size();
@@ -89,8 +89,8 @@ namespace layerbench::analysis {
 /// The files, the notes, a table of changes, and what is not compared.
 [[nodiscard]] inline std::string text(const date_comparison& all, const layers_shown& how = {}) {
   constexpr std::size_t usual = 20;
-  const dated_run& first = all.files.front();
-  const dated_run& last = all.files.back();
+  const history_file& first = all.files.front();
+  const history_file& last = all.files.back();
   std::string out = fmt::format("{} files, from {} ({}) to {} ({})\n", all.files.size(), first.file,
                                 first.date, last.file, last.date);
   for (const std::string& note : notes(all)) out += "note: " + note + '\n';
