@@ -47,6 +47,7 @@ class planned_step {
     op_in_context result{.request = request(),
                          .cache = cache,
                          .footprint = found.footprint,
+                         .workspace = static_cast<std::int64_t>(workspace_bytes()),
                          .shared_bytes = found.shared_bytes,
                          .share = share_of(of),
                          .step_calls = step_.calls.size(),
@@ -72,13 +73,10 @@ class planned_step {
 
   /// Bytes that a chain allocates.
   [[nodiscard]] std::size_t chain_bytes() {
-    std::size_t workspace = 0;
     const step_layout tensors(step_, [&](std::size_t i) -> auto& {
-      const plan_memory& memory = planned_.of(step_.calls[i].op, step_.calls[i].pass);
-      workspace = std::max(workspace, memory.workspace_bytes);
-      return memory.operands;
+      return planned_.of(step_.calls[i].op, step_.calls[i].pass).operands;
     });
-    return tensors.bytes + workspace;
+    return tensors.bytes + workspace_bytes();
   }
 
   [[nodiscard]] std::unique_ptr<chain> make_chain(std::uint64_t seed) const {
@@ -86,6 +84,16 @@ class planned_step {
   }
 
  private:
+  /// Scratch memory, which all calls share.
+  [[nodiscard]] std::size_t workspace_bytes() {
+    if (workspace_bytes_) return *workspace_bytes_;
+    std::size_t& most = workspace_bytes_.emplace(0);
+    for (const model::call& call : step_.calls) {
+      most = std::max(most, planned_.of(call.op, call.pass).workspace_bytes);
+    }
+    return most;
+  }
+
   /// Estimated share of the step's time.
   [[nodiscard]] double share_of(const model::primitive& of) {
     const auto cost = [&](const model::call& call) {
@@ -123,6 +131,7 @@ class planned_step {
   planned_calls planned_;
   model::step step_;
   std::optional<model::step_memory> step_memory_;
+  std::optional<std::size_t> workspace_bytes_;
   double step_cost_ = 0;
 };
 
