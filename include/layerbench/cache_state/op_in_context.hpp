@@ -43,7 +43,7 @@ struct op_in_context {
   plan_request request = {};
   cache_state cache = cache_state::hot;
   std::int64_t footprint = 0;  ///< bytes of operands that the step touches
-  /// Bytes of scratch memory that the calls of the step share.
+  /// Bytes of scratch memory of the other calls of the step. A call finds its own in the caches.
   std::int64_t workspace = 0;
   /// Bytes of the memory that all activations of the step share, if they do.
   std::optional<std::int64_t> shared_bytes = {};

@@ -64,7 +64,7 @@ class step_caches {
   /// Bytes that evict the private caches. It is a multiple of their size, since they do not always
   /// evict the oldest line first.
   [[nodiscard]] std::size_t evicting_bytes() const { return 4 * private_bytes_; }
-  /// Whether the step evicts the private caches, by its operands or by the scratch memory of a
+  /// Whether the step evicts the private caches, by its operands or by scratch memory of another
   /// call: oneDNN's LSTM of 500 steps touches 1 MB of operands and 6 MB of scratch memory.
   [[nodiscard]] bool step_evicts() const { return footprint_ + workspace_ > evicting_bytes(); }
 

@@ -47,7 +47,7 @@ class planned_step {
     op_in_context result{.request = request(),
                          .cache = cache,
                          .footprint = found.footprint,
-                         .workspace = static_cast<std::int64_t>(workspace_bytes()),
+                         .workspace = static_cast<std::int64_t>(workspace_beside(of)),
                          .shared_bytes = found.shared_bytes,
                          .share = share_of(of),
                          .step_calls = step_.calls.size(),
@@ -76,7 +76,7 @@ class planned_step {
     const step_layout tensors(step_, [&](std::size_t i) -> auto& {
       return planned_.of(step_.calls[i].op, step_.calls[i].pass).operands;
     });
-    return tensors.bytes + workspace_bytes();
+    return tensors.bytes + std::ranges::max(workspaces());
   }
 
   [[nodiscard]] std::unique_ptr<chain> make_chain(std::uint64_t seed) const {
@@ -84,12 +84,21 @@ class planned_step {
   }
 
  private:
-  /// Scratch memory, which all calls share.
-  [[nodiscard]] std::size_t workspace_bytes() {
-    if (workspace_bytes_) return *workspace_bytes_;
-    std::size_t& most = workspace_bytes_.emplace(0);
-    for (const model::call& call : step_.calls) {
-      most = std::max(most, planned_.of(call.op, call.pass).workspace_bytes);
+  /// Scratch memory of each call of the step; all calls share it.
+  [[nodiscard]] const std::vector<std::size_t>& workspaces() {
+    if (workspaces_.empty()) {
+      for (const model::call& call : step_.calls)
+        workspaces_.push_back(planned_.of(call.op, call.pass).workspace_bytes);
+    }
+    return workspaces_;
+  }
+
+  /// The most scratch memory of a call of another primitive.
+  [[nodiscard]] std::size_t workspace_beside(const model::primitive& of) {
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < workspaces().size(); ++i) {
+      const bool own = std::ranges::find(of.calls, i) != of.calls.end();
+      if (!own) most = std::max(most, workspaces()[i]);
     }
     return most;
   }
@@ -131,7 +140,7 @@ class planned_step {
   planned_calls planned_;
   model::step step_;
   std::optional<model::step_memory> step_memory_;
-  std::optional<std::size_t> workspace_bytes_;
+  std::vector<std::size_t> workspaces_;  ///< by call; empty: not yet known
   double step_cost_ = 0;
 };
 
