@@ -1,11 +1,13 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <layerbench/analysis/compare/change_points-inl.hpp>
 #include <layerbench/analysis/compare/comparison-inl.hpp>
 #include <layerbench/analysis/compare/dimension-inl.hpp>
 #include <layerbench/analysis/compare/json-inl.hpp>
 #include <layerbench/analysis/compare/nodes-inl.hpp>
 #include <layerbench/analysis/compare/text-inl.hpp>
 #include <layerbench/analysis/compare/time_series-inl.hpp>
+#include <layerbench/analysis/compare/timed_sum-inl.hpp>
 #include <layerbench/analysis/compare/usual_nodes-inl.hpp>
 #include <layerbench/analysis/curve/curve-inl.hpp>
 #include <layerbench/analysis/curve/text-inl.hpp>

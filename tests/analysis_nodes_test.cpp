@@ -135,12 +135,12 @@ struct shares {
 };
 
 /// A node's sum of one row with these rounds.
-node_sum node_with(const std::vector<double>& seconds) {
+timed_sum node_with(const std::vector<double>& seconds) {
   timing one{.rounds = {}, .runs = {0}};
   for (std::size_t round = 0; round < seconds.size(); ++round)
     one.rounds[{0, round}] = seconds[round];
   const term sum{1, &one};
-  return node_sum(std::span(&sum, 1));
+  return timed_sum(std::span(&sum, 1));
 }
 
 shares simulate(const simulated& how) {
@@ -151,7 +151,7 @@ shares simulate(const simulated& how) {
   const auto factor = [&](double deviation) { return std::exp(deviation * normal(random)); };
   shares found;
   for (int i = 0; i < tries; ++i) {
-    std::vector<node_sum> sums;
+    std::vector<timed_sum> sums;
     for (std::size_t node = 0; node < how.nodes; ++node) {
       const double own = (node < how.slow ? how.slowdown : 1) * factor(how.between_nodes);
       std::vector<double> seconds(rounds_of_node);
@@ -199,7 +199,7 @@ TEST(Nodes, AreNotNamedWhereTheirOwnRoundsDisagree) {
     EXPECT_LE(all.false_names, 0.01) << slow;
     EXPECT_GE(all.all_found, 0.75) << slow;
   }
-  std::vector<node_sum> sums;
+  std::vector<timed_sum> sums;
   for (int node = 0; node < 8; ++node) {
     const double own = node == 0 ? 1.1 : node == 1 ? 1.08 : 1 + 0.001 * node;
     std::vector<double> seconds;

@@ -105,6 +105,7 @@ TEST(TestData, OnTheGpuHasTheBitsOfTheHosts) {
           if (integral && type == dtype::s8) continue;  // no op has such an operand
           op::operand operand{"src", extents, op::role::source, type, low, high};
           operand.integral = integral;
+          operand.is_index = integral && high > 1;
           const memory_plan plan(device, operand, order);
           for (const std::uint64_t seed : {0U, 1U, 77U}) {
             const run::test_data data(operand, seed);

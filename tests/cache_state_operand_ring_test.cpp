@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
 #include <set>
+#include <vector>
 
 #include <gmock/gmock.h>
 
@@ -224,6 +225,30 @@ TEST_F(OperandRing, ResultsAreTheActivationsThatACallWrites) {
   ASSERT_THAT(results, SizeIs(1));
   EXPECT_EQ(results.front().start, places("conv", 2).at(1));
   EXPECT_EQ(results.front().bytes, plan_->operands()[2].bytes);
+}
+
+TEST_F(OperandRing, IndicesOfCallsDifferAsThoseOfStepsDo) {
+  const op::embedding table{.n = 50, .rows = 1000, .columns = 4};
+  const auto indices_of_calls = [&](cache_state state) {
+    recorder::calls.clear();
+    operand_ring turns = turn(table, {.cache = state, .footprint = 1 << 20});
+    make_calls(turns, 2 * input_versions);
+    std::set<std::vector<float>> values;
+    for (const std::byte* place : places("embedding", 0)) {
+      const auto* const first = reinterpret_cast<const float*>(place);
+      values.insert({first, first + table.n});
+    }
+    return values;
+  };
+  EXPECT_THAT(indices_of_calls(cache_state::model), SizeIs(input_versions));
+  EXPECT_THAT(indices_of_calls(cache_state::hot), SizeIs(1));
+}
+
+TEST_F(OperandRing, ScratchMemoryOfTheStepEvictsThePrivateCaches) {
+  op_in_context small = after_relu(100'000);
+  EXPECT_EQ(turn(conv, small).evicted_bytes(), 0);
+  small.workspace = 1 << 20;
+  EXPECT_GT(turn(conv, small).evicted_bytes(), 0);
 }
 
 TEST(TurnsThatWarm, TouchTwiceTheSizeOfTheCache) {

@@ -140,14 +140,22 @@ TEST(Labels, OfGeneratedValidationsAreFree) {
 TEST(Labels, OfGeneratedHistoriesAreFree) {
   for (unsigned seed = 0; seed < 25; ++seed) {
     generator random(seed);
-    analysis::time_series of{{"reference", "f32", "m", 1, {}}, 1, "x", "model", {}};
+    analysis::time_series of;
     const double spread = random.between(0, 2);
     for (std::size_t i = random.whole(2, 60); i > 0; --i) {
       const double seconds = 1e-3 * (1 + random.between(0, spread));
-      of.points.push_back({{},
-                           fmt::format("2026-01-{:02}T00:00:00", i % 28 + 1),
-                           prediction_of("m", seconds, random.between(0, 0.05)),
-                           {}});
+      const double width = random.between(0, 0.05);
+      analysis::history_point& point = of.points.emplace_back();
+      point.date = fmt::format("2026-01-{:02}T00:00:00", i % 28 + 1);
+      point.time.seconds = seconds;
+      point.between = {seconds * (1 - width), seconds * (1 + width)};
+      point.has_confidence_interval = true;
+    }
+    if (of.is_long()) {
+      analysis::change_point change;
+      change.first = random.whole(1, of.points.size() - 1);
+      change.ratio = {1e-3, 1e-3 * (1 + spread)};
+      of.changes = {change};
     }
     expect_no_collisions(svg::history_chart(of).html, fmt::format("seed {}", seed));
   }

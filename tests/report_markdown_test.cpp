@@ -45,12 +45,12 @@ TEST(Markdown, HasTheHistoryOfSeveralDates) {
   files.back().context["date"] = "2026-02-03T04:05:06+00:00";
   files.back().file = "later.json";
   const report_data of = report_data_of(files);
-  ASSERT_FALSE(of.history.empty());
-  EXPECT_THAT(history_title(of.history.front()),
+  ASSERT_FALSE(of.history.steps.empty());
+  EXPECT_THAT(history_title(of.history.steps.front()),
               mentions("tiny", "reference", "f32", "example CPU", "cache:model"));
-  EXPECT_THAT(markdown(of), HasSubstr(history_title(of.history.front()) + "\n\n" +
-                                      text(history_table(of.history.front()))));
-  EXPECT_THAT(report_data_of(golden()).history, ::testing::IsEmpty());
+  EXPECT_THAT(markdown(of), HasSubstr(history_title(of.history.steps.front()) + "\n\n" +
+                                      text(history_table(of.history.steps.front()))));
+  EXPECT_THAT(report_data_of(golden()).history.steps, ::testing::IsEmpty());
 }
 
 TEST(Markdown, EscapesWhatComesFromFiles) {

@@ -112,7 +112,7 @@ double luminance(const std::string& colour) {
 }
 
 double contrast(const std::string& a, const std::string& b) {
-  const auto [dark, bright] = std::minmax(luminance(a), luminance(b));
+  const auto [dark, bright] = std::minmax({luminance(a), luminance(b)});
   return (bright + 0.05) / (dark + 0.05);
 }
 
@@ -157,9 +157,9 @@ TEST(Palette, GivesEachOpItsOwnFillOnAllPages) {
 }
 
 TEST(HistoryChart, NamesDaysOrTheHoursOfOneDay) {
-  analysis::time_series of{{}, 1, "", "", {}};
+  analysis::time_series of;
   for (const char* date : {"2026-01-02T03:04:05+00:00", "2026-01-02T23:24:25+00:00"}) {
-    of.points.push_back({{}, date, {}, {}});
+    of.points.push_back({.when = {}, .date = date, .file = {}, .time = {}});
   }
   EXPECT_THAT(svg::detail::date_labels(of), ElementsAre("03:04", "23:24"));
   of.points.front().date = "2026-01-01T03:04:05+00:00";

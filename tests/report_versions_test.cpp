@@ -10,6 +10,7 @@
 
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/report/html.hpp>
 #include <layerbench/report/markdown.hpp>
 #include <layerbench/report/page.hpp>
 

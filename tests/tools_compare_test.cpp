@@ -193,6 +193,39 @@ TEST_F(Compare, FailsOnRegressionsAfterItHasWritten) {
   EXPECT_EQ(tool({"compare", slower, golden, "--fail-on-regression"}).exit_code, 0) << "faster";
 }
 
+TEST_F(Compare, NamesTheFirstFileAfterALastingChange) {
+  std::vector<std::string> arguments{"compare", "--across=date", "--format=json"};
+  for (int day = 1; day <= 10; ++day) {
+    const double factor = (day < 6 ? 1 : 1.2) * (1 + 0.002 * (day % 3));
+    arguments.push_back(file(fmt::format("{}.json", day), [&](json::value& changed) {
+      changed["context"]["date"] = fmt::format("2026-01-{:02}T00:00:00+00:00", day);
+      for (json::value& row : changed["benchmarks"]) {
+        row["real_time"] = row.at("real_time").get<double>() * factor;
+        if (row.contains("mean_s")) row["mean_s"] = row.at("mean_s").get<double>() * factor;
+      }
+    }));
+  }
+  const testing::outcome done = tool(arguments);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const json::value all = json::value::parse(done.out);
+  EXPECT_EQ(all.at("across"), "date");
+  const json::value& changes = all.at("models").at(0).at("changes");
+  ASSERT_THAT(changes, SizeIs(1));
+  EXPECT_EQ(changes[0].at("file"), path("6.json"));
+  EXPECT_NEAR(changes[0].at("ratio"), 1.2, 0.01);
+
+  arguments[2] = "--format=text";
+  EXPECT_THAT(tool(arguments).out, mentions("10 files", "lasting", "6.json", "slower"));
+  arguments[2] = "--fail-on-regression=10";
+  const testing::outcome failed = tool(arguments);
+  EXPECT_EQ(failed.exit_code, 4);
+  EXPECT_THAT(failed.err, mentions("since", "6.json"));
+  arguments[2] = "--fail-on-regression=30";
+  EXPECT_EQ(tool(arguments).exit_code, 0);
+  arguments.resize(6);
+  EXPECT_THAT(tool(arguments).out, mentions("fewer than 8 files"));
+}
+
 TEST_F(Compare, FailsOnRegressionsOfLayersWhereThereIsNoModel) {
   const auto without_manifest = [](double factor) {
     return [factor](json::value& changed) {

@@ -38,7 +38,7 @@ void compare_two_sides(const command_options& options, const common_options& com
   if (!options.more_files.empty()) {
     throw usage_error(
         "compare: old and new are lists with commas; more files than two are for "
-        "--across=node and --across=gpu: " +
+        "--across=node, --across=gpu and --across=date: " +
         options.more_files.front());
   }
   const std::vector<result::results> old = read_files(files_of(options.old_files));
@@ -52,14 +52,17 @@ void compare_two_sides(const command_options& options, const common_options& com
   require_no_regression(all, options.compare);
 }
 
-void compare_files_of_nodes(const command_options& options, const common_options& common) {
+void compare_all_files(const command_options& options, const common_options& common,
+                       analysis::compared_dimension across) {
   if (options.compare.paired) {
-    throw usage_error("--paired: files of nodes are no pairs; leave it out with --across=" +
-                      options.compare.dimension);
+    throw usage_error(
+        "--paired: files of nodes or dates are no pairs; leave it out with --across=" +
+        options.compare.dimension);
   }
   if (options.compare.shown.order != analysis::comparison_order::change) {
-    throw usage_error("--sort: nodes are sorted by their differences; leave it out with --across=" +
-                      options.compare.dimension);
+    throw usage_error(
+        "--sort: differences have an order of their own; leave it out with --across=" +
+        options.compare.dimension);
   }
   std::vector<std::string> files;
   const auto add = [&](const std::string& names) {
@@ -68,9 +71,15 @@ void compare_files_of_nodes(const command_options& options, const common_options
   add(options.old_files);
   add(options.new_files);
   for (const std::string& names : options.more_files) add(names);
-  const analysis::node_comparison all = compare_nodes(read_files(files), options.compare);
-  write(common, render(all, common.format, options.compare.shown));
-  require_no_regression(all, options.compare);
+  const auto print = [&](const auto& all) {
+    write(common, render(all, common.format, options.compare.shown));
+    require_no_regression(all, options.compare);
+  };
+  if (across == analysis::compared_dimension::date) {
+    print(compare_dates(read_files(files), options.compare));
+  } else {
+    print(compare_nodes(read_files(files), options.compare));
+  }
 }
 
 void add_options(CLI::App& command, command_options& chosen) {
@@ -78,11 +87,11 @@ void add_options(CLI::App& command, command_options& chosen) {
   command.add_option("old", chosen.old_files, files)->required();
   command.add_option("new", chosen.new_files, files)->required();
   command.add_option("more", chosen.more_files,
-                     "With --across=node or --across=gpu: further result files; what a file is of "
-                     "follows from its host_name and its gpu_uuid");
+                     "With --across=node, gpu or date: further result files; what a file is of "
+                     "follows from its host_name, gpu_uuid and date");
   command.add_flag("--paired", chosen.compare.paired,
                    "The n-th files of both were measured side by side (versus does that)");
-  add_compare_options(command, chosen.compare, /*of_nodes=*/true);
+  add_compare_options(command, chosen.compare, /*of_equals=*/true);
 }
 
 }  // namespace
@@ -90,15 +99,18 @@ void add_options(CLI::App& command, command_options& chosen) {
 void add_compare(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "compare",
-      "Compares two runs, or sets of them, or the nodes or GPUs of a cluster: what is faster, what "
-      "slower");
+      "Compares two runs, or sets of them, the nodes or GPUs of a cluster, or runs of many dates: "
+      "what is faster, what slower");
   const auto options = std::make_shared<command_options>();
   add_options(*command, *options);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
     const auto across = from_name<analysis::compared_dimension>(options->compare.dimension);
-    const bool of_nodes = across && analysis::compares_equals(*across);
-    (of_nodes ? compare_files_of_nodes : compare_two_sides)(*options, *common);
+    if (across && analysis::compares_equals(*across)) {
+      compare_all_files(*options, *common, *across);
+    } else {
+      compare_two_sides(*options, *common);
+    }
   });
 }
 

@@ -9,6 +9,8 @@
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/nodes_json.hpp>
 #include <layerbench/analysis/compare/nodes_text.hpp>
+#include <layerbench/analysis/compare/time_series_json.hpp>
+#include <layerbench/analysis/compare/time_series_text.hpp>
 #include <layerbench/base/error.hpp>
 
 #include "commands.hpp"
@@ -51,12 +53,25 @@ std::vector<std::string> regressions(const analysis::node_comparison& all, doubl
   return found;
 }
 
+/// The models, or layers if there are no models, that are slower since their last change.
+std::vector<std::string> regressions(const analysis::date_comparison& all, double allowed) {
+  std::vector<std::string> found;
+  for (const auto& [of, is_step, name, change] : named_changes(all)) {
+    const double slower = 100 * (change->ratio.value() - 1);
+    if (is_step == all.steps.empty() || change != &of->changes.back() || slower <= allowed)
+      continue;
+    found.push_back(fmt::format("{} is {:.1f} % slower since {}", name, slower,
+                                of->points[change->first].file));
+  }
+  return found;
+}
+
 }  // namespace
 
-void add_compare_options(CLI::App& command, compare_options& chosen, bool of_nodes) {
+void add_compare_options(CLI::App& command, compare_options& chosen, bool of_equals) {
   const auto& all = enum_names<analysis::compared_dimension>;
   std::vector<std::string> dimensions(all.begin(), all.end());
-  if (!of_nodes) {
+  if (!of_equals) {
     std::erase_if(dimensions, [](const std::string& name) {
       return analysis::compares_equals(*from_name<analysis::compared_dimension>(name));
     });
@@ -64,7 +79,9 @@ void add_compare_options(CLI::App& command, compare_options& chosen, bool of_nod
   command
       .add_option("--across", chosen.dimension,
                   std::string("What is compared, and may differ") +
-                      (of_nodes ? "; node, gpu: each of several equal ones with the others" : "") +
+                      (of_equals ? "; node, gpu: each of several equal ones with the others; "
+                                   "date: lasting changes over many runs"
+                                 : "") +
                       " [where only one of them does, that]")
       ->check(CLI::IsMember(dimensions));
   command.add_flag("--force", chosen.force, "Compare, whatever else differs, and say so");
@@ -98,6 +115,11 @@ analysis::node_comparison compare_nodes(std::span<const result::results> files,
   return analysis::compare_nodes(files, of_analysis(chosen));
 }
 
+analysis::date_comparison compare_dates(std::span<const result::results> files,
+                                        const compare_options& chosen) {
+  return analysis::compare_dates(files, of_analysis(chosen));
+}
+
 template <class Comparison>
 std::string render(const Comparison& all, const std::string& format,
                    const analysis::layers_shown& shown) {
@@ -108,6 +130,8 @@ std::string render(const Comparison& all, const std::string& format,
 template std::string render(const analysis::comparison&, const std::string&,
                             const analysis::layers_shown&);
 template std::string render(const analysis::node_comparison&, const std::string&,
+                            const analysis::layers_shown&);
+template std::string render(const analysis::date_comparison&, const std::string&,
                             const analysis::layers_shown&);
 
 template <class Comparison>
@@ -128,5 +152,6 @@ void require_no_regression(const Comparison& all, const compare_options& chosen)
 }
 template void require_no_regression(const analysis::comparison&, const compare_options&);
 template void require_no_regression(const analysis::node_comparison&, const compare_options&);
+template void require_no_regression(const analysis::date_comparison&, const compare_options&);
 
 }  // namespace layerbench::tool

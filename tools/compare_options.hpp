@@ -10,6 +10,7 @@
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/nodes.hpp>
 #include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/analysis/compare/time_series.hpp>
 #include <layerbench/result/measurement.hpp>
 
 /// The options and output that subcommands with a comparison share.
@@ -25,8 +26,8 @@ struct compare_options {
 };
 
 /// Adds these options except `paired`, which each subcommand sets in its own way. Only with
-/// `of_nodes` --across takes `node`.
-void add_compare_options(CLI::App& command, compare_options& chosen, bool of_nodes);
+/// `of_equals` --across takes `node`, `gpu` and `date`.
+void add_compare_options(CLI::App& command, compare_options& chosen, bool of_equals);
 
 /// Compares two sets of result files with these options.
 analysis::comparison compare(std::span<const result::results> old,
@@ -36,13 +37,18 @@ analysis::comparison compare(std::span<const result::results> old,
 analysis::node_comparison compare_nodes(std::span<const result::results> files,
                                         const compare_options& chosen);
 
-/// A comparison, of two sides or of nodes, in the format text, csv or json; `shown` is for text.
+/// Compares files of several dates with these options.
+analysis::date_comparison compare_dates(std::span<const result::results> files,
+                                        const compare_options& chosen);
+
+/// A comparison, of two sides, nodes or dates, in the format text, csv or json; `shown` is for
+/// text.
 template <class Comparison>
 std::string render(const Comparison& all, const std::string& format,
                    const analysis::layers_shown& shown);
 
 /// Throws error, naming the cases, if a side or a node lacks layers of a step, and for models or
-/// nodes that are slower than the options allow.
+/// nodes that are slower than the options allow. Of dates the last change counts.
 template <class Comparison>
 void require_no_regression(const Comparison& all, const compare_options& chosen);
 

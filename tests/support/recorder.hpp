@@ -106,7 +106,8 @@ class OperandRing : public ::testing::Test {
 
   static std::unique_ptr<compute_device> device_of(int threads) {
     return std::make_unique<backend_device<recorder::backend, op::conv, op::activation,
-                                           op::batchnorm, op::add, op::pool>>(threads);
+                                           op::batchnorm, op::add, op::pool, op::embedding>>(
+        threads);
   }
 
   device_context memory_{device_of(1)};

@@ -38,7 +38,8 @@ LAYERBENCH_INLINE buffer_layout_builder::buffer_layout_builder(compute_device& d
   // overwrite that source.
   std::ranges::stable_sort(layout_.setup_ops, std::ranges::greater{}, &setup_op::distance);
   set_slots();
-  layout_.rings.set_slots(layout_.slots, layout_.activation_slots);
+  layout_.rings.set_slots(layout_.slots, layout_.activation_slots,
+                          what.cache == cache_state::hot ? 1 : input_versions);
 }
 
 LAYERBENCH_INLINE void buffer_layout_builder::add_operands() {
@@ -66,7 +67,9 @@ LAYERBENCH_INLINE void buffer_layout_builder::add_operands() {
 LAYERBENCH_INLINE ring_position buffer_layout_builder::add_old(std::size_t i, std::size_t bytes,
                                                                bool changes) {
   const plan_operand& operand = plan_.operands()[i];
-  if (op::needs_values(operand.logical)) return layout_.rings.add(buffer_kind::own, operand.bytes);
+  if (op::needs_values(operand.logical)) {
+    return layout_.rings.add(own_kind(operand.logical), operand.bytes);
+  }
   const op::role role = operand.logical.role;
   const bool kept = !operand.logical.kept_in.empty();  // from step to step, as weights are
   const bool learned = kept || (role != op::role::destination && role != op::role::source);

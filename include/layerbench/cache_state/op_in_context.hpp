@@ -42,7 +42,9 @@ struct operand_history {
 struct op_in_context {
   plan_request request = {};
   cache_state cache = cache_state::hot;
-  std::int64_t footprint = 0;  ///< bytes that the step touches
+  std::int64_t footprint = 0;  ///< bytes of operands that the step touches
+  /// Bytes of scratch memory of the other calls of the step. A call finds its own in the caches.
+  std::int64_t workspace = 0;
   /// Bytes of the memory that all activations of the step share, if they do.
   std::optional<std::int64_t> shared_bytes = {};
   double share = 0;  ///< estimated share of the step's time that calls of this op take

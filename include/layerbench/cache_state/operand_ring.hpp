@@ -280,20 +280,34 @@ class operand_ring {
   }
 
   /// Writes valid values to small weights, and to operands that need certain values, such as
-  /// variances.
+  /// variances: the same in all slots, but for indices.
   void fill_own(std::uint64_t seed) {
-    const std::size_t slot = layout_.rings.slot_bytes(buffer_kind::own);
-    const std::size_t bytes = layout_.rings.ring_bytes(buffer_kind::own);
-    if (slot == 0) return;
-    own_ = context_.device().allocate(bytes);
-    layout_.rings.set_memory(buffer_kind::own, own_->data());
-    auto* first = static_cast<std::byte*>(own_->data());
+    const std::size_t versions =
+        layout_.rings.ring_bytes(buffer_kind::indices) /
+        std::max<std::size_t>(1, layout_.rings.slot_bytes(buffer_kind::indices));
+    own_ = fill(buffer_kind::own, 1, seed);
+    indices_ = fill(buffer_kind::indices, versions, seed);
+  }
+
+  /// Memory of a kind, of which the first `different` slots have values of their own.
+  [[nodiscard]] std::unique_ptr<device_memory> fill(buffer_kind kind, std::size_t different,
+                                                    std::uint64_t seed) {
+    const std::size_t slot = layout_.rings.slot_bytes(kind);
+    const std::size_t bytes = layout_.rings.ring_bytes(kind);
+    if (slot == 0) return nullptr;
     compute_device& device = context_.device();
-    fill_own_operands(device, plan_, layout_.positions, first, seed, context_.numbers());
-    for (const setup_op& op : layout_.setup_ops) op.fill_own(context_, first, seed);
-    for (std::size_t done = slot; done < bytes; done += slot) {
+    auto memory = device.allocate(bytes);
+    layout_.rings.set_memory(kind, memory->data());
+    auto* const first = static_cast<std::byte*>(memory->data());
+    for (std::size_t i = 0; i < different; ++i) {
+      std::byte* const to = first + i * slot;
+      fill_own_operands(device, plan_, layout_.positions, kind, to, seed + i, context_.numbers());
+      for (const setup_op& op : layout_.setup_ops) op.fill_own(context_, kind, to, seed + i);
+    }
+    for (std::size_t done = different * slot; done < bytes; done += slot) {
       device.copy(first + done, first, slot);
     }
+    return memory;
   }
 
   /// Binds the plan to the operands of a call, as the `index`-th of those that are set up together.
@@ -313,6 +327,7 @@ class operand_ring {
   buffer_layout layout_;
   call_setup setup_;
   std::unique_ptr<device_memory> own_;
+  std::unique_ptr<device_memory> indices_;
   std::shared_ptr<device_memory> workspace_;
   std::vector<std::unique_ptr<bound_plan>> bound_;
   std::int64_t most_bound_ = 1;

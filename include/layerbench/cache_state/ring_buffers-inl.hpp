@@ -18,20 +18,24 @@ LAYERBENCH_INLINE ring_position ring_buffers::add(buffer_kind kind, std::size_t 
   ring& to = ring_of(kind);
   // Large operands begin at a page, as a model's tensors do. Small ones are packed: a page for
   // each would make the ring many times as long as the memory that is touched.
-  const std::size_t alignment = kind == buffer_kind::own || bytes < page ? cache_line : page;
+  const std::size_t alignment =
+      kind == buffer_kind::own || kind == buffer_kind::indices || bytes < page ? cache_line : page;
   const ring_position result{kind, rounded_up(to.slot_bytes, alignment)};
   to.slot_bytes = result.offset + bytes;
   to.alignment = std::max(to.alignment, alignment);
   return result;
 }
 
-LAYERBENCH_INLINE void ring_buffers::set_slots(std::size_t slots, std::size_t of_activations) {
+LAYERBENCH_INLINE void ring_buffers::set_slots(std::size_t slots, std::size_t of_activations,
+                                               std::size_t of_indices) {
   for (ring& one : rings_) {
     one.slot_bytes = rounded_up(one.slot_bytes, one.alignment);
     one.bytes = slots * one.slot_bytes;
   }
   ring& activations = ring_of(buffer_kind::activations);
   activations.bytes = of_activations * activations.slot_bytes;
+  ring& indices = ring_of(buffer_kind::indices);
+  indices.bytes = of_indices * indices.slot_bytes;
   ring& own = ring_of(buffer_kind::own);
   own.bytes = std::min(slots, max_own_slots()) * own.slot_bytes;
 }

@@ -13,11 +13,16 @@ namespace layerbench::run {
 
 /// Kinds of memory. constants: calls only read it. activations: calls write it. updated: calls read
 /// and write it (weights in training). own: separate memory of each row, for small weights and for
-/// operands that need certain values. The rows of a device share the memory of the other kinds.
-enum class buffer_kind : std::uint8_t { constants, activations, updated, own };
+/// operands that need certain values. indices: separate memory, too, with other values in each
+/// slot, since a call that finds the indices of the call before finds what these choose in the
+/// caches. The rows of a device share the memory of the other kinds.
+enum class buffer_kind : std::uint8_t { constants, activations, updated, own, indices };
 
 inline constexpr std::array shared_buffer_kinds{buffer_kind::constants, buffer_kind::activations,
                                                 buffer_kind::updated};
+
+/// The number of values that an input takes in turn, if these mean something.
+inline constexpr std::size_t input_versions = 16;
 
 /// Where an operand lies in a ring slot.
 struct ring_position {
@@ -32,8 +37,9 @@ class ring_buffers {
   /// Reserves bytes in every slot of a kind's ring.
   ring_position add(buffer_kind kind, std::size_t bytes);
 
-  /// Sets the number of slots of each ring, and of that of activations, after the last add().
-  void set_slots(std::size_t slots, std::size_t of_activations);
+  /// Sets the number of slots of each ring, of that of activations and of indices, after the last
+  /// add().
+  void set_slots(std::size_t slots, std::size_t of_activations, std::size_t of_indices);
 
   [[nodiscard]] std::size_t slot_bytes(buffer_kind kind) const;
   [[nodiscard]] std::size_t ring_bytes(buffer_kind kind) const;
@@ -64,7 +70,7 @@ class ring_buffers {
   /// Each row keeps its own copies for as long as it lives, so their memory is limited.
   [[nodiscard]] std::size_t max_own_slots();
 
-  std::array<ring, 4> rings_;
+  std::array<ring, 5> rings_;
 };
 
 }  // namespace layerbench::run

@@ -28,13 +28,13 @@ namespace layerbench::run {
 
 LAYERBENCH_INLINE void fill_own_operands(compute_device& device, const any_plan& plan,
                                          const std::vector<ring_position>& positions,
-                                         std::byte* own_slot, std::uint64_t seed,
+                                         buffer_kind kind, std::byte* slot, std::uint64_t seed,
                                          number_class numbers) {
   std::vector<address> opaque(positions.size(), nullptr);
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const op::operand& operand = plan.operands()[i].logical;
-    if (positions[i].kind != buffer_kind::own || operand.role == op::role::destination) continue;
-    address to = own_slot + positions[i].offset;
+    if (positions[i].kind != kind || operand.role == op::role::destination) continue;
+    address to = slot + positions[i].offset;
     if (operand.opaque) {
       opaque[i] = to;
     } else {
@@ -88,17 +88,17 @@ LAYERBENCH_INLINE std::size_t setup_op::reserve(ring_buffers& rings) {
     }
     const bool written = operand.logical.role == op::role::destination;
     const buffer_kind unwritten =
-        op::needs_values(operand.logical) ? buffer_kind::own : buffer_kind::constants;
+        op::needs_values(operand.logical) ? own_kind(operand.logical) : buffer_kind::constants;
     positions_.push_back(rings.add(written ? buffer_kind::activations : unwritten, operand.bytes));
     reserved += operand.bytes;
   }
   return reserved;
 }
 
-LAYERBENCH_INLINE void setup_op::fill_own(device_context& context, std::byte* own_slot,
-                                          std::uint64_t seed) const {
+LAYERBENCH_INLINE void setup_op::fill_own(device_context& context, buffer_kind kind,
+                                          std::byte* slot, std::uint64_t seed) const {
   if (!plan_) return;
-  fill_own_operands(context.device(), *plan_, positions_, own_slot, seed, context.numbers());
+  fill_own_operands(context.device(), *plan_, positions_, kind, slot, seed, context.numbers());
 }
 
 LAYERBENCH_INLINE void setup_op::set_lead(std::int64_t calls, double fraction) {

@@ -17,11 +17,17 @@
 
 namespace layerbench::run {
 
-/// Writes test data of a class to those of a plan's operands that lie in the row's own memory, in
-/// the slot that begins at `own_slot`; to opaque ones what a forward pass writes for test data.
+/// The kind of memory of an operand that needs certain values.
+[[nodiscard]] inline buffer_kind own_kind(const op::operand& of) {
+  return of.is_index ? buffer_kind::indices : buffer_kind::own;
+}
+
+/// Writes test data of a class to those of a plan's operands that lie in memory of `kind`, own or
+/// indices, in the slot that begins at `slot`; to opaque ones what a forward pass writes for test
+/// data.
 void fill_own_operands(compute_device& device, const any_plan& plan,
-                       const std::vector<ring_position>& positions, std::byte* own_slot,
-                       std::uint64_t seed, number_class numbers);
+                       const std::vector<ring_position>& positions, buffer_kind kind,
+                       std::byte* slot, std::uint64_t seed, number_class numbers);
 
 /// An untimed op that writes, or reads, memory of a call's slot before the call. It is the op that
 /// does so in the model, where there is a plan for it, so that the memory lies in the same caches
@@ -59,8 +65,9 @@ class setup_op {
   /// Nobody writes the reserved sources. Returns the bytes reserved.
   std::size_t reserve(ring_buffers& rings);
 
-  /// Writes test data to operands in the row's own memory, in the slot at `own_slot`.
-  void fill_own(device_context& context, std::byte* own_slot, std::uint64_t seed) const;
+  /// Writes test data to operands in memory of `kind`, own or indices, in the slot at `slot`.
+  void fill_own(device_context& context, buffer_kind kind, std::byte* slot,
+                std::uint64_t seed) const;
 
   /// Sets how many calls ahead it runs: whole ones, and a fraction of the time between two calls.
   void set_lead(std::int64_t calls, double fraction);

@@ -35,6 +35,7 @@ struct embedding {
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     operand indices{"src", {n}, role::source, dtype::f32, 0, static_cast<double>(rows)};
     indices.range_required = true;
+    indices.is_index = true;
     if (p == pass::bwd_weights) {
       return {indices,
               {"diff_dst", {n, columns}, role::source, type},

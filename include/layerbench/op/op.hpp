@@ -65,8 +65,8 @@ enum class role { source, weights, statistics, destination };
 
 /// One tensor of an op. Its name means the same tensor in every pass: the gradient of `src` is
 /// `diff_src`, and a backward pass reads under a forward name what the forward pass read or wrote.
-/// Test data is uniform in [low, high]. The real value of an element of 8 bits is
-/// (stored - zero_point) * scale.
+/// Test data is uniform in [low, high], that of an index is not (run::test_data). The real value of
+/// an element of 8 bits is (stored - zero_point) * scale.
 struct operand {
   std::string_view name;
   dims extents;
@@ -77,6 +77,7 @@ struct operand {
   double scale = type == dtype::f8_e4m3 ? 1 : 1.0 / 127;
   bool range_required = false;  ///< readers rely on values in [low, high]
   bool integral = false;        ///< all values are whole numbers, and results are exact
+  bool is_index = false;        ///< its values choose what a call reads of another operand
   /// Only the library can read it: it has no elements, and its plan alone knows its bytes.
   bool opaque = false;
   bool overwritten = false;  ///< of a source: the op's only destination lies in its memory

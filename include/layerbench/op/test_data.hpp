@@ -26,9 +26,30 @@ namespace layerbench::run {
   return seed + operand * 0x5851F42D4C957F2DU;
 }
 
-/// Test data of an operand, drawn element by element: uniformly distributed in its range, rounded
-/// to its type or to whole numbers. The same on every machine and for every backend: element i, in
-/// row-major order, depends only on the seed and i.
+/// The number of octaves of an index in a range of `width`, see index_quantile().
+[[nodiscard]] constexpr int index_octaves(double width) {
+  constexpr double least = 2.7;
+  int octaves = 0;
+  while (least * static_cast<double>((std::int64_t{2} << octaves) - 1) <= width) ++octaves;
+  return octaves;
+}
+
+/// An index at the quantile `unit` in [0, 1) of its distribution, as a part of its range. Tables
+/// list words by their frequency, which is 1 / (rank + b) with b = 2.7, or up to twice that
+/// (Piantadosi, Zipf's Word Frequency Law in Natural Language: A Critical Review and Future
+/// Directions, 2014): all octaves of rank + b are equally frequent. Within an octave the
+/// distribution is uniform, which all machines compute alike.
+[[nodiscard]] constexpr double index_quantile(double unit, int octaves) {
+  const double octave = unit * octaves;
+  const auto whole = static_cast<int>(octave);
+  const auto power = static_cast<double>(std::int64_t{1} << whole);
+  const double all = static_cast<double>((std::int64_t{1} << octaves) - 1);
+  return (power * (1 + (octave - whole)) - 1) / all;
+}
+
+/// Test data of an operand, drawn element by element: uniformly distributed in its range, of an
+/// index by index_quantile(), rounded to its type or to whole numbers. The same on every machine
+/// and for every backend: element i, in row-major order, depends only on the seed and i.
 struct test_data {
   dtype type = dtype::f32;
   double low = 0;
@@ -38,6 +59,7 @@ struct test_data {
   std::int64_t channels = 0;          ///< that have their own scales; mostly none
   std::int64_t channel_elements = 1;  ///< neighbours in one channel
   bool integral = false;
+  int octaves = 0;  ///< of an index; else 0
   std::uint64_t seed = 0;
   std::size_t count = 0;
 
@@ -51,6 +73,7 @@ struct test_data {
         channels(operand.channel_axis ? operand.extents[*operand.channel_axis] : 0),
         channel_elements(operand.channel_elements()),
         integral(operand.integral),
+        octaves(operand.is_index ? index_octaves(operand.high - operand.low) : 0),
         seed(chosen),
         count(static_cast<std::size_t>(elements(operand.extents))) {}
 
@@ -58,7 +81,8 @@ struct test_data {
   /// A kernel computes the same, without zero points and channel scales
   /// (backend/kernels/gpu/verification_kernel_source.hpp).
   [[nodiscard]] float operator[](std::size_t i) const {
-    const double unit = static_cast<double>(random_bits(seed, i) >> 11U) * 0x1p-53;
+    double unit = static_cast<double>(random_bits(seed, i) >> 11U) * 0x1p-53;
+    if (octaves > 0) unit = index_quantile(unit, octaves);
     const double number = low + width * unit;
     if (integral) return static_cast<float>(std::nearbyint(number));
     const auto index = static_cast<std::int64_t>(i);

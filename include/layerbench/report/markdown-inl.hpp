@@ -10,6 +10,7 @@
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
+#include <layerbench/analysis/compare/time_series_text.hpp>
 #include <layerbench/analysis/curve/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
@@ -97,8 +98,12 @@ LAYERBENCH_INLINE std::string markdown(const report_data& of) {
   }
   if (!of.uncompared.empty()) result += heading(3, "Comparison") + to_markdown(of.uncompared);
   for (const analysis::comparison& comparison : of.comparisons) result += to_markdown(comparison);
-  for (const analysis::time_series& series : of.history) {
+  for (const analysis::step_series& series : of.history.steps) {
     result += heading(3, "History: " + history_title(series)) + to_markdown(history_table(series));
+  }
+  if (const auto changes = analysis::named_changes(of.history); !changes.empty()) {
+    result += heading(3, "Lasting changes") +
+              to_markdown(analysis::changes_table(changes, changes.size()));
   }
   return result + heading(3, "Files") + to_markdown(files_table(of.files)) +
          to_markdown(reading(of));

@@ -12,6 +12,7 @@
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
+#include <layerbench/analysis/compare/time_series_text.hpp>
 #include <layerbench/analysis/curve/text.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
@@ -169,12 +170,20 @@ namespace detail {
   return section("curves", "Curves", inner);
 }
 
-[[nodiscard]] inline markup history_section(const std::vector<analysis::time_series>& all) {
+[[nodiscard]] inline markup history_section(const analysis::histories& all) {
   markup inner;
-  for (const analysis::time_series& series : all) {
+  for (const analysis::step_series& series : all.steps) {
     const std::string title = history_title(series);
     inner += element("h3", escaped(title)) + svg::history_chart(series) +
              to_html(history_table(series), title);
+  }
+  constexpr std::size_t most = 10;  // the table has all
+  for (std::size_t i = 0; i < std::min(most, all.layers.size()); ++i) {
+    const analysis::layer_series& series = all.layers[i];
+    inner += element("h3", breakable(history_title(series))) + svg::history_chart(series);
+  }
+  if (const auto changes = analysis::named_changes(all); !changes.empty()) {
+    inner += to_html(analysis::changes_table(changes, changes.size()), "Lasting changes");
   }
   return section("history", "History", inner);
 }
@@ -213,7 +222,7 @@ namespace detail {
   if (!of.curves.empty()) add("curves", "Curves");
   if (of.has_validation()) add("validation", "Validation");
   if (of.has_comparison()) add("comparison", "Comparison");
-  if (!of.history.empty()) add("history", "History");
+  if (!of.history.steps.empty()) add("history", "History");
   add("conditions", "Conditions");
   add("reading", "How to read this");
   return element("nav", element("ul", items), {{"aria-label", "Sections"}});
@@ -237,7 +246,7 @@ LAYERBENCH_INLINE std::string page(const report_data& of) {
   if (!of.curves.empty()) parts += detail::curves_section(of.curves);
   if (of.has_validation()) parts += detail::validation_section(of.validation);
   if (of.has_comparison()) parts += detail::comparison_section(of);
-  if (!of.history.empty()) parts += detail::history_section(of.history);
+  if (!of.history.steps.empty()) parts += detail::history_section(of.history);
   parts += detail::conditions_section(of) + detail::reading_section(of);
   const markup body = ops.definitions() + element("h1", breakable(title)) + element("main", parts) +
                       element("footer", element("p", escaped("layerbench " LAYERBENCH_VERSION)));

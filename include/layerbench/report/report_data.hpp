@@ -26,8 +26,8 @@ struct report_data {
   std::span<const result::results> files;
   std::vector<analysis::prediction> predictions;
   analysis::validation validation;  ///< of the predicted cases that have an end-to-end run
-  /// Of the predicted cases that files of several dates have.
-  std::vector<analysis::time_series> history;
+  /// Of the predicted cases that files of several dates have, and of their layers with changes.
+  analysis::histories history;
   std::vector<analysis::curve> curves = {};  ///< of cases that have three sizes or more
   std::vector<analysis::measured_contention> contentions = {};
   /// Each further context compared with the first one, which is the old side.
@@ -81,8 +81,9 @@ inline void compare_groups(report_data& data) {
                   [&](const analysis::unvalidated& entry) { return is_unknown(entry.model_case); });
   }
   if (files.size() > 1) data.history = analysis::history(files, chosen);
-  std::erase_if(data.history,
-                [&](const analysis::time_series& series) { return is_unknown(series.model_case); });
+  std::erase_if(data.history.steps, [&](const auto& of) { return is_unknown(of.model_case); });
+  std::erase_if(data.history.layers,
+                [&](const auto& of) { return of.changes.empty() || is_unknown(of.model_case); });
   detail::compare_groups(data);
   return data;
 }

@@ -86,6 +86,7 @@ svg text.faint { fill: var(--faint); }
 svg .predicted { fill: var(--predicted); stroke: var(--predicted); stroke-width: 1.5; }
 svg .naive { fill: var(--page); stroke: var(--naive); stroke-width: 2; }
 svg .trend { fill: none; stroke: var(--predicted); stroke-width: 1.5; }
+svg .level { fill: none; stroke: var(--ink); stroke-dasharray: 6 3; }
 svg .changed { fill: var(--naive); stroke: var(--ink); }
 @media screen and (max-width: 60rem) {
   table.many, .many caption, .many tbody, .many tr, .many tbody th { display: block; }

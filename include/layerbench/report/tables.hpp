@@ -17,6 +17,7 @@
 
 #include <layerbench/analysis/base/breakdown.hpp>
 #include <layerbench/analysis/base/text.hpp>
+#include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/number_format.hpp>
@@ -226,12 +227,32 @@ inline void insert_column(table& to, std::size_t position, const column& title,
 }
 
 /// The title of a case's history.
-[[nodiscard]] inline std::string history_title(const analysis::time_series& of) {
+[[nodiscard]] inline std::string history_title(const analysis::step_series& of) {
   return fmt::format("{}, {}, cache:{}", analysis::headline(of.model_case, of.threads), of.device,
                      of.cache);
 }
 
-/// One row per date: the time, and whether it changed since the previous date.
+/// The title of a row's history.
+[[nodiscard]] inline std::string history_title(const analysis::layer_series& of) {
+  return fmt::format("{}, {}", of.row.name, of.device);
+}
+
+namespace detail {
+
+/// Whether the time has changed at point `i`, in words.
+[[nodiscard]] inline std::string history_verdict(const analysis::time_series& of, std::size_t i) {
+  const auto change = std::ranges::find(of.changes, i, &analysis::change_point::first);
+  if (change != of.changes.end()) return analysis::detail::difference_text(change->ratio);
+  if (i == 0 || of.is_long()) return "";
+  if (of.change_at(i)) return "changed";
+  const bool comparable =
+      of.points[i - 1].has_confidence_interval && of.points[i].has_confidence_interval;
+  return comparable ? "intervals overlap" : "too few rounds";
+}
+
+}  // namespace detail
+
+/// One row per date: the time, and whether it changed.
 [[nodiscard]] inline table history_table(const analysis::time_series& of) {
   table t{{{"date"},
            {"ms/step", align::right},
@@ -243,18 +264,11 @@ inline void insert_column(table& to, std::size_t position, const column& title,
           {}};
   for (std::size_t i = 0; i < of.points.size(); ++i) {
     const analysis::history_point& now = of.points[i];
-    const analysis::history_point& before = of.points[i == 0 ? 0 : i - 1];
-    const analysis::step_time& step = *now.predicted.step;
-    const bool comparable = before.has_confidence_interval() && now.has_confidence_interval();
-    const char* const unchanged = comparable ? "intervals overlap" : "too few rounds";
-    t.rows.push_back({now.date, format::milliseconds(step.seconds, now.predicted.digits()),
-                      format::range(step.interval(), now.predicted.digits()),
-                      i == 0 ? "" : format::signed_percent(analysis::change(before, now)),
-                      i == 0                           ? ""
-                      : analysis::changed(before, now) ? "changed"
-                                                       : unchanged,
-                      fmt::format("{}", fmt::join(now.differing, " ")),
-                      now.predicted.files.front()});
+    t.rows.push_back({now.date, format::milliseconds(now.time.seconds, now.digits),
+                      format::range(now.between, now.digits),
+                      i == 0 ? "" : format::signed_percent(analysis::change(of.points[i - 1], now)),
+                      detail::history_verdict(of, i),
+                      fmt::format("{}", fmt::join(now.differing, " ")), now.file});
   }
   return t;
 }

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,9 +13,10 @@
 #include <layerbench/analysis/compare/time_series.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/base/number_format.hpp>
+#include <layerbench/base/stats.hpp>
 #include <layerbench/report/svg.hpp>
 
-/// The chart of a step's time over dates.
+/// The chart of a time over dates.
 namespace layerbench::report::svg {
 
 namespace detail {
@@ -33,14 +35,19 @@ inline constexpr double mark_radius = 6;  ///< of a point, at most
   return drawn;
 }
 
+/// The interval of a point; its time alone where it has none.
+[[nodiscard]] inline stats::interval bounds(const analysis::history_point& of) {
+  return of.between.value_or(stats::interval{of.time.seconds, of.time.seconds});
+}
+
 /// From slightly below the least to slightly above the largest bound.
 [[nodiscard]] inline scale time_scale(const analysis::time_series& of, double bottom, double top) {
-  double low = of.points.front().predicted.step->low();
-  double high = of.points.front().predicted.step->high();
+  stats::interval all = bounds(of.points.front());
   for (const analysis::history_point& point : of.points) {
-    low = std::min(low, point.predicted.step->low());
-    high = std::max(high, point.predicted.step->high());
+    all.low = std::min(all.low, bounds(point).low);
+    all.high = std::max(all.high, bounds(point).high);
   }
+  const auto [low, high] = all;
   const double margin = 0.05 * (high > low ? high - low : high);
   return {low - margin, high + margin, bottom, top};
 }
@@ -83,14 +90,33 @@ inline constexpr double mark_radius = 6;  ///< of a point, at most
                                           const std::vector<point>& points, label_layout& layout) {
   markup drawn;
   for (std::size_t i = 1; i < points.size(); ++i) {
-    if (!analysis::changed(of.points[i - 1], of.points[i])) continue;
-    const std::string change =
-        format::signed_percent(analysis::change(of.points[i - 1], of.points[i]));
-    const auto place = layout.place_beside(change, {points[i], mark_radius});
+    const std::optional<double> change = of.change_at(i);
+    if (!change) continue;
+    const std::string text = format::signed_percent(*change);
+    const auto place = layout.place_beside(text, {points[i], mark_radius});
     if (!place) continue;
     if (place->leader) drawn += line(*place->leader, "leader");
-    drawn += label(place->start, change);
+    drawn += label(place->start, text);
   }
+  return drawn;
+}
+
+/// Horizontal lines at the mean times before, between and after the changes.
+[[nodiscard]] inline markup levels(const analysis::time_series& of, const scale& x, const scale& y,
+                                   label_layout& layout) {
+  markup drawn;
+  const auto add = [&](std::size_t first, std::size_t end, double seconds) {
+    const segment level{{x(static_cast<double>(first) - 0.5), y(seconds)},
+                        {x(static_cast<double>(end) - 0.5), y(seconds)}};
+    layout.add(level);
+    drawn += line(level, "level");
+  };
+  std::size_t first = 0;
+  for (const analysis::change_point& change : of.changes) {
+    add(first, change.first, change.ratio.old_seconds);
+    first = change.first;
+  }
+  if (first > 0) add(first, of.points.size(), of.changes.back().ratio.new_seconds);
   return drawn;
 }
 
@@ -106,30 +132,33 @@ inline constexpr double mark_radius = 6;  ///< of a point, at most
   std::string steps;
   std::vector<point> points;
   for (std::size_t i = 0; i < of.points.size(); ++i) {
-    const analysis::step_time& step = *of.points[i].predicted.step;
-    const point at{x(static_cast<double>(i)), y(step.seconds)};
+    const auto [low, high] = bounds(of.points[i]);
+    const point at{x(static_cast<double>(i)), y(of.points[i].time.seconds)};
     steps += fmt::format("{}{:.1f} {:.1f}", i == 0 ? "M" : "L", at.x, at.y);
-    if (step.low() < step.high()) marks += vertical_whisker(at.x, y(step.low()), y(step.high()));
-    const bool is_changed = i > 0 && analysis::changed(of.points[i - 1], of.points[i]);
-    marks += is_changed
+    if (low < high) marks += vertical_whisker(at.x, y(low), y(high));
+    marks += of.change_at(i)
                  ? path(fmt::format("M{:.1f} {:.1f}l6 6l-6 6l-6-6z", at.x, at.y - 6), "changed")
                  : dot(at.x, at.y, 4, "predicted");
     layout.add(circle{at, mark_radius});
-    layout.add(segment{{at.x, y(step.low())}, {at.x, y(step.high())}});
+    layout.add(segment{{at.x, y(low)}, {at.x, y(high)}});
     if (i > 0) layout.add(segment{points.back(), at});
     points.push_back(at);
   }
+  marks = levels(of, x, y, layout) + marks;
   return {bottom + 26, time_axis(y, left, width) + date_axis(of, x, bottom + 18) +
                            path(steps, "trend") + marks + change_labels(of, points, layout)};
 }
 
 }  // namespace detail
 
-/// A line of the step's time with one evenly spaced point per date; changes are marked.
+/// A line of the time with one evenly spaced point per date; changes are marked.
 [[nodiscard]] inline markup history_chart(const analysis::time_series& of) {
-  return figure("ms per step by date, as in the table below",
-                "ms per step by date, with intervals; diamonds: changed since the date before, as "
-                "the intervals do not overlap",
+  return figure("ms by date",
+                of.is_long()
+                    ? "ms by date, with intervals; diamonds: the first run after a lasting "
+                      "change; flat lines: mean times between changes"
+                    : "ms by date, with intervals; diamonds: changed since the date "
+                      "before, as the intervals do not overlap",
                 [&](double width) { return detail::draw_history(of, width); });
 }
 

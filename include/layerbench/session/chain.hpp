@@ -18,6 +18,7 @@
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/cache_state/eviction.hpp>
 #include <layerbench/cache_state/first_touch.hpp>
+#include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/memory_order.hpp>
@@ -181,7 +182,7 @@ class chain {
     constexpr std::size_t shift = 64;
     for (input_tensor& input : inputs_) {
       const std::size_t step = input.versions ? input.bytes : shift;
-      const std::size_t steps = input.versions ? versions : input.bytes / shift + 1;
+      const std::size_t steps = input.versions ? input_versions : input.bytes / shift + 1;
       input.offset = (input.offset + step) % (steps * step);
       const void* values =
           input.versions ? input.versions->data() : memory_->constants(2 * input.bytes + shift);
@@ -270,8 +271,6 @@ class chain {
     device().synchronize();  // the source is freed now
   }
 
-  static constexpr std::size_t versions = 16;
-
   /// Makes versions of an input whose values mean something, such as labels; other inputs take any
   /// random numbers.
   void make_versions(std::size_t tensor, std::uint64_t seed) {
@@ -280,8 +279,8 @@ class chain {
     const op::operand& logical = plan.operands()[first.operand].logical;
     if (!op::needs_values(logical)) return;
     input_tensor& input = inputs_[tensor];
-    input.versions = device().allocate(versions * input.bytes);
-    for (std::size_t i = 0; i < versions; ++i) {
+    input.versions = device().allocate(input_versions * input.bytes);
+    for (std::size_t i = 0; i < input_versions; ++i) {
       plan.draw(first.operand, test_data(logical, operand_seed(seed + i, tensor)),
                 static_cast<std::byte*>(input.versions->data()) + i * input.bytes);
     }

@@ -47,6 +47,7 @@ class planned_step {
     op_in_context result{.request = request(),
                          .cache = cache,
                          .footprint = found.footprint,
+                         .workspace = static_cast<std::int64_t>(workspace_beside(of)),
                          .shared_bytes = found.shared_bytes,
                          .share = share_of(of),
                          .step_calls = step_.calls.size(),
@@ -72,13 +73,10 @@ class planned_step {
 
   /// Bytes that a chain allocates.
   [[nodiscard]] std::size_t chain_bytes() {
-    std::size_t workspace = 0;
     const step_layout tensors(step_, [&](std::size_t i) -> auto& {
-      const plan_memory& memory = planned_.of(step_.calls[i].op, step_.calls[i].pass);
-      workspace = std::max(workspace, memory.workspace_bytes);
-      return memory.operands;
+      return planned_.of(step_.calls[i].op, step_.calls[i].pass).operands;
     });
-    return tensors.bytes + workspace;
+    return tensors.bytes + std::ranges::max(workspaces());
   }
 
   [[nodiscard]] std::unique_ptr<chain> make_chain(std::uint64_t seed) const {
@@ -86,6 +84,25 @@ class planned_step {
   }
 
  private:
+  /// Scratch memory of each call of the step; all calls share it.
+  [[nodiscard]] const std::vector<std::size_t>& workspaces() {
+    if (workspaces_.empty()) {
+      for (const model::call& call : step_.calls)
+        workspaces_.push_back(planned_.of(call.op, call.pass).workspace_bytes);
+    }
+    return workspaces_;
+  }
+
+  /// The most scratch memory of a call of another primitive.
+  [[nodiscard]] std::size_t workspace_beside(const model::primitive& of) {
+    std::size_t most = 0;
+    for (std::size_t i = 0; i < workspaces().size(); ++i) {
+      const bool own = std::ranges::find(of.calls, i) != of.calls.end();
+      if (!own) most = std::max(most, workspaces()[i]);
+    }
+    return most;
+  }
+
   /// Estimated share of the step's time.
   [[nodiscard]] double share_of(const model::primitive& of) {
     const auto cost = [&](const model::call& call) {
@@ -123,6 +140,7 @@ class planned_step {
   planned_calls planned_;
   model::step step_;
   std::optional<model::step_memory> step_memory_;
+  std::vector<std::size_t> workspaces_;  ///< by call; empty: not yet known
   double step_cost_ = 0;
 };
 

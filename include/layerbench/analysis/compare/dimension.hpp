@@ -26,10 +26,11 @@ enum class compared_dimension : std::uint8_t {
   settings,  ///< environment, options and all other fields of the contexts
   node,      ///< name of the machine, of otherwise equal machines
   gpu,       ///< GPU, of equal ones in one machine or several equal ones
+  date,      ///< date of the run, of equal ones on one machine
 };
 
-[[nodiscard]] constexpr std::array<std::string_view, 6> list_names(compared_dimension /*tag*/) {
-  return {"version", "device", "driver", "settings", "node", "gpu"};
+[[nodiscard]] constexpr std::array<std::string_view, 7> list_names(compared_dimension /*tag*/) {
+  return {"version", "device", "driver", "settings", "node", "gpu", "date"};
 }
 
 /// How the contexts of two sides differ.
@@ -42,7 +43,8 @@ struct difference {
 
 /// Whether several equal things are compared with each other, in place of two sides.
 [[nodiscard]] constexpr bool compares_equals(compared_dimension across) {
-  return across == compared_dimension::node || across == compared_dimension::gpu;
+  return across == compared_dimension::node || across == compared_dimension::gpu ||
+         across == compared_dimension::date;
 }
 /// What one of them is called.
 [[nodiscard]] constexpr std::string_view unit(compared_dimension across) {

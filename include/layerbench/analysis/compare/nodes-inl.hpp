@@ -127,7 +127,7 @@ inline void append_rounds(const result::results& file, result::results& to) {
 /// What is compared, with the sums of the nodes that timed it.
 struct sums_of_nodes {
   std::vector<std::size_t> nodes;
-  std::vector<node_sum> sums;
+  std::vector<timed_sum> sums;
 };
 
 /// Compares the sums of all nodes; `tests` is the number of such comparisons.

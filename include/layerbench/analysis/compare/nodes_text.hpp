@@ -58,15 +58,6 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-/// "4.1 % slower (3.2 to 5.0)", of a ratio that is not the same.
-[[nodiscard]] inline std::string difference_text(const time_ratio& of) {
-  const bool slower = of.value() > 1;
-  const auto percent = [&](double ratio) { return 100 * (slower ? ratio - 1 : 1 - ratio); };
-  const auto [low, high] = std::minmax({percent(of.low), percent(of.high)});
-  return fmt::format("{:.1f} % {} ({:.1f} to {:.1f})", percent(of.value()),
-                     slower ? "slower" : "faster", low, high);
-}
-
 /// The nodes that are slower or faster, one line for each model or layer in which they are.
 [[nodiscard]] inline std::string named_text(const node_comparison& all) {
   constexpr std::size_t most = 20;

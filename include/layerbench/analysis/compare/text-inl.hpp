@@ -116,6 +116,14 @@ LAYERBENCH_INLINE std::string between_text(const time_ratio& of) {
   return of.has_interval() ? fmt::format("{:.3f} to {:.3f}", of.low, of.high) : "";
 }
 
+LAYERBENCH_INLINE std::string difference_text(const time_ratio& of) {
+  const bool slower = of.value() > 1;
+  const auto percent = [&](double ratio) { return 100 * (slower ? ratio - 1 : 1 - ratio); };
+  const auto [low, high] = std::minmax({percent(of.low), percent(of.high)});
+  return fmt::format("{:.1f} % {} ({:.1f} to {:.1f})", percent(of.value()),
+                     slower ? "slower" : "faster", low, high);
+}
+
 /// A layer or model of a table, with its title there.
 struct ratio_row {
   std::string title;

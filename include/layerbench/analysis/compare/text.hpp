@@ -35,6 +35,9 @@ namespace detail {
 /// The interval of a ratio. With few rounds or pairs it spans their extremes.
 [[nodiscard]] std::string between_text(const time_ratio& of);
 
+/// "4.1 % slower (3.2 to 5.0)", of a ratio that is not the same.
+[[nodiscard]] std::string difference_text(const time_ratio& of);
+
 /// "most of the change: conv1 +0.31 ms (62 %)".
 [[nodiscard]] std::string contributors_text(const std::vector<contributor>& top);
 

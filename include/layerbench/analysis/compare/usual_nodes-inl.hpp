@@ -13,24 +13,11 @@
 
 namespace layerbench::analysis {
 
-LAYERBENCH_INLINE node_sum::node_sum(std::span<const term> terms) {
-  const detail::varying_sum sum = detail::vary(terms);
-  seconds = sum.seconds;
-  rounds = sum.rounds;
-  if (!has_enough_rounds()) return;
-  for (const auto& [round, influence] : sum.by_round) variance += influence * influence;
-  variance *= rounds / (rounds - 1);
-}
-
-LAYERBENCH_INLINE bool node_sum::has_enough_rounds() const {
-  return detail::whole_rounds(rounds) >= stats::min_sample_size;
-}
-
 namespace detail {
 
 using node_indices = std::vector<std::size_t>;
 
-[[nodiscard]] inline double mean_logarithm(std::span<const node_sum> all, const node_indices& of) {
+[[nodiscard]] inline double mean_logarithm(std::span<const timed_sum> all, const node_indices& of) {
   double sum = 0;
   for (const std::size_t i : of) sum += std::log(all[i].seconds);
   return sum / static_cast<double>(of.size());
@@ -44,7 +31,7 @@ using node_indices = std::vector<std::size_t>;
 
 /// The variance of the logarithm of one node's time, divided by the mean of `others`, from the
 /// scatter of the others: what differs between equal nodes and between runs.
-[[nodiscard]] inline variance between_nodes(std::span<const node_sum> all,
+[[nodiscard]] inline variance between_nodes(std::span<const timed_sum> all,
                                             const node_indices& others) {
   const auto n = static_cast<double>(others.size());
   const double mean = mean_logarithm(all, others);
@@ -53,27 +40,20 @@ using node_indices = std::vector<std::size_t>;
   return {squares / (n - 1) * (1 + 1 / n), n - 1};
 }
 
-/// The same from the differences between the rounds of each node, with Welch's degrees of freedom.
-[[nodiscard]] inline variance within_nodes(std::span<const node_sum> all,
+/// The same from the differences between the rounds of each node, with Welch's degrees of freedom;
+/// `node` has enough rounds.
+[[nodiscard]] inline variance within_nodes(std::span<const timed_sum> all,
                                            const node_indices& others, std::size_t node) {
   const auto n = static_cast<double>(others.size());
-  double value = 0;
-  double by_freedom = 0;
-  double freedom = 0;
-  const auto add = [&](const node_sum& sum, double weight) {
-    const double of_node = sum.variance * weight;
-    value += of_node;
-    by_freedom += of_node * of_node / (sum.rounds - 1);
-    freedom += sum.rounds - 1;
-  };
-  add(all[node], 1);
-  for (const std::size_t i : others) add(all[i], 1 / (n * n));
-  return {value, by_freedom == 0 ? freedom : value * value / by_freedom};
+  rounds_variance sum;
+  sum.add(all[node], 1);
+  for (const std::size_t i : others) sum.add(all[i], 1 / (n * n));
+  return *sum.total();
 }
 
 /// The time of a node divided by the geometric mean of `others`, with the interval and p of their
 /// scatter alone.
-[[nodiscard]] inline time_ratio scatter_ratio(std::span<const node_sum> all,
+[[nodiscard]] inline time_ratio scatter_ratio(std::span<const timed_sum> all,
                                               const node_indices& others, std::size_t node) {
   double rounds = 0;
   for (const std::size_t i : others) rounds += all[i].rounds;
@@ -86,7 +66,7 @@ using node_indices = std::vector<std::size_t>;
 
 /// The same with the wider of both intervals and the larger p. Without p if the node has too few
 /// rounds.
-[[nodiscard]] inline time_ratio ratio_to(std::span<const node_sum> all, const node_indices& others,
+[[nodiscard]] inline time_ratio ratio_to(std::span<const timed_sum> all, const node_indices& others,
                                          std::size_t node) {
   time_ratio ratio = scatter_ratio(all, others, node);
   if (all[node].has_enough_rounds()) {
@@ -100,7 +80,7 @@ using node_indices = std::vector<std::size_t>;
 /// The p values of outliers, adjusted for the number of nodes, by node; 1 where a node belongs to
 /// the majority. All nodes below a level are outliers at that level. A node that is removed first
 /// gets the p of a later one if that is smaller, so p must not depend on the rounds of a node.
-[[nodiscard]] inline std::vector<double> outlier_p_values(std::span<const node_sum> all,
+[[nodiscard]] inline std::vector<double> outlier_p_values(std::span<const timed_sum> all,
                                                           node_indices left) {
   std::vector<double> adjusted(all.size(), 1);
   const std::size_t most = (left.size() - 1) / 2;
@@ -124,17 +104,9 @@ using node_indices = std::vector<std::size_t>;
   return adjusted;
 }
 
-/// The verdict on a node. Small differences are not named, however sure they are.
-[[nodiscard]] inline verdict verdict_on_node(const compared& of, double margin) {
-  const verdict found = verdict_on(of.ratio, of.p, margin);
-  const double ratio = of.ratio.value();
-  const bool small = ratio <= 1 + margin && ratio >= 1 / (1 + margin);
-  return small && found != verdict::same ? verdict::unclear : found;
-}
-
 }  // namespace detail
 
-LAYERBENCH_INLINE nodes_compared compare_with_usual(std::span<const node_sum> all,
+LAYERBENCH_INLINE nodes_compared compare_with_usual(std::span<const timed_sum> all,
                                                     std::size_t tests, double margin) {
   detail::node_indices tested;
   for (std::size_t i = 0; i < all.size(); ++i) {
@@ -158,7 +130,7 @@ LAYERBENCH_INLINE nodes_compared compare_with_usual(std::span<const node_sum> al
     if (!can_test) node.ratio.p.reset();
     const double own = node.ratio.p.value_or(1) * static_cast<double>(tested.size() * tests);
     node.p = std::max(p[i], std::min(1.0, own));
-    node.verdict = detail::verdict_on_node(node, margin);
+    node.verdict = detail::verdict_beyond_margin(node, margin);
   }
   return result;
 }

@@ -6,8 +6,7 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/analysis/base/timings.hpp>
-#include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/analysis/compare/timed_sum.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
 
 /// Which of several equal machines is not like the others.
@@ -16,18 +15,7 @@ namespace layerbench::analysis {
 /// Fewer nodes do not show which of them is unlike the others.
 inline constexpr std::size_t min_nodes = 4;
 
-/// A sum of timings on one node.
-struct node_sum {
-  double seconds = 0;
-  double rounds = 0;    ///< that count; over several layers weighted by their times
-  double variance = 0;  ///< of the logarithm of `seconds`, from the differences between rounds
-
-  explicit node_sum(std::span<const term> terms);
-
-  [[nodiscard]] bool has_enough_rounds() const;
-};
-
-/// The same sum on all nodes, compared with the usual nodes: those that are no outliers.
+/// One sum of timings on all nodes, compared with the usual nodes: those that are no outliers.
 struct nodes_compared {
   std::vector<compared> nodes;  ///< old: the geometric mean of the other usual nodes; new: the node
   std::vector<bool> usual;      ///< by node
@@ -43,7 +31,7 @@ struct nodes_compared {
 /// are compared in all: if all nodes are equal, one comparison of all sums in a hundred finds an
 /// outlier. `faster` and `slower` are outliers that differ by more than `margin`. A node with
 /// too few rounds has no p; it is compared, but it is no standard for others.
-[[nodiscard]] nodes_compared compare_with_usual(std::span<const node_sum> all, std::size_t tests,
+[[nodiscard]] nodes_compared compare_with_usual(std::span<const timed_sum> all, std::size_t tests,
                                                 double margin);
 
 }  // namespace layerbench::analysis

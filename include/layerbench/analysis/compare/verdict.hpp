@@ -51,6 +51,14 @@ namespace detail {
   return ratio.value() < 1 ? verdict::faster : verdict::slower;
 }
 
+/// The same where small differences are not named, however sure they are.
+[[nodiscard]] inline verdict verdict_beyond_margin(const compared& of, double margin) {
+  const verdict found = verdict_on(of.ratio, of.p, margin);
+  const double ratio = of.ratio.value();
+  const bool small = ratio <= 1 + margin && ratio >= 1 / (1 + margin);
+  return small && found != verdict::same ? verdict::unclear : found;
+}
+
 }  // namespace detail
 
 /// Sets the verdicts of `all`, whose type derives from compared. An interval inside

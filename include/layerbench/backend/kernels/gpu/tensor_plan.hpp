@@ -181,12 +181,13 @@ class tensor_plan : public strided_operands {
           largest(traits(data.type).largest),
           significand_bits(traits(data.type).significand_bits),
           min_exponent(traits(data.type).min_exponent),
-          integral(data.integral ? 1 : 0) {}
+          integral(data.integral ? 1 : 0),
+          octaves(data.octaves) {}
     double low, width, scale;
     std::uint64_t seed;
     double largest;
     int significand_bits, min_exponent;
-    int integral;
+    int integral, octaves;
   };
 
   /// The least row-major index that a search kernel finds, if any. It gets `arguments`, then the

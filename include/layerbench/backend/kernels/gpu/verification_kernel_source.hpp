@@ -48,7 +48,7 @@ struct drawn_data {
   double low, width, scale;
   unsigned long long seed;
   float_format format;
-  int integral;
+  int integral, octaves;
 };
 
 int exponent_of(double value, int least) {
@@ -73,13 +73,23 @@ double rounded_to(const float_format& to, double value, double scale) {
   return result < -to.largest ? -to.largest : result > to.largest ? to.largest : result;
 }
 
+// As index_quantile() of op/test_data.hpp.
+double index_quantile(double unit, int octaves) {
+  const double octave = __dmul_rn(unit, octaves);
+  const int whole = static_cast<int>(octave);
+  const double power = power_of_two(whole);
+  const double all = power_of_two(octaves) - 1;
+  return __dadd_rn(__dmul_rn(power, 1 + (octave - whole)), -1) / all;
+}
+
 float drawn_element(const drawn_data& o, i64 index) {
   unsigned long long z =
       o.seed + (static_cast<unsigned long long>(index) + 1) * 0x9E3779B97F4A7C15ULL;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
   z ^= z >> 31;
-  const double unit = static_cast<double>(z >> 11) * (1.0 / 9007199254740992.0);  // 2^-53
+  double unit = static_cast<double>(z >> 11) * (1.0 / 9007199254740992.0);  // 2^-53
+  if (o.octaves > 0) unit = index_quantile(unit, o.octaves);
   // These intrinsics are never joined to a fused multiply-add, which rounds differently.
   const double number = __dadd_rn(o.low, __dmul_rn(o.width, unit));
   return static_cast<float>(o.integral != 0 ? rint(number)
