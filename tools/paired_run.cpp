@@ -247,8 +247,7 @@ json::value paired_run::to_json(const analysis::comparison& all) const {
 /// Runs both variants, starting with number `first`. Returns false if a signal arrived.
 bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown) {
   const auto file = [&](std::size_t i) {
-    const bool other = has_placeholder(variants_.at(i).command) || reads_output();
-    return fmt::format("{}_{}.{}", variants_.at(i).name, round, other ? "out" : "json");
+    return fmt::format("{}_{}.{}", variants_.at(i).name, round, reads_output() ? "out" : "json");
   };
   std::array<process_output, 2> measured;
   for (const std::size_t i : {first, 1 - first}) {

@@ -106,7 +106,7 @@ LAYERBENCH_INLINE json::value to_json(const comparison& all) {
       {"differing", how.fields},
       {"forced", how.forced},
       {"margin", all.margin},
-      {"false_alarm_rate", all.paired ? json::value(significance) : json::value(nullptr)},
+      {"false_alarm_rate", all.paired ? json::value(pair_significance) : json::value(nullptr)},
       {"notes", notes(all)},
       {"layers", layers},
       {"models", models},

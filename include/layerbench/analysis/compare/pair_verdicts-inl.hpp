@@ -84,9 +84,7 @@ LAYERBENCH_INLINE std::vector<look> looks_until(std::size_t most) {
     all.push_back({static_cast<std::size_t>(std::lround(pairs)), 0});
   }
   all.push_back({most, 0});
-  double sum = 0;
-  for (const look& one : all) sum += static_cast<double>(one.pairs);
-  for (look& one : all) one.share = static_cast<double>(one.pairs) / sum;
+  for (look& one : all) one.share = 1 / static_cast<double>(all.size());
   return all;
 }
 
@@ -99,7 +97,7 @@ LAYERBENCH_INLINE bool set_pair_verdicts(std::span<compared* const> all, std::si
   double critical = 0;
   for (const look& at : looks) {
     const double share = at.share / static_cast<double>(families);
-    const one_look seen = look_at(all, at.pairs, significance * share);
+    const one_look seen = look_at(all, at.pairs, pair_significance * share);
     critical = seen.critical;
     for (std::size_t i = 0; i < all.size(); ++i) {
       all[i]->p = std::min(all[i]->p, seen.p[i] / share);
@@ -109,7 +107,7 @@ LAYERBENCH_INLINE bool set_pair_verdicts(std::span<compared* const> all, std::si
   bool sure = true;
   for (compared* one : all) {
     const time_ratio& ratio = one->ratio;
-    one->verdict = verdict_on(ratio, one->p, plan.margin);
+    one->verdict = verdict_on(ratio, one->p, pair_significance, plan.margin);
     one->detectable.reset();
     sure = sure && one->verdict != verdict::unclear;
     if (!ratio.p || !std::isfinite(critical)) continue;
@@ -131,7 +129,7 @@ LAYERBENCH_INLINE bool set_pair_verdicts(std::span<compared* const> all, std::si
 
 LAYERBENCH_INLINE double detectable_deviations(std::size_t pairs) {
   const auto n = static_cast<double>(pairs);
-  return detail::found_in_most(stats::student_t_quantile(n - 1, 1 - significance), n - 1) /
+  return detail::found_in_most(stats::student_t_quantile(n - 1, 1 - pair_significance), n - 1) /
          std::sqrt(n);
 }
 

@@ -15,14 +15,16 @@
 /// Verdicts on pairs that are looked at several times while they are measured.
 namespace layerbench::analysis {
 
+/// The probability of one or more false alarms in a comparison of pairs, at most.
+inline constexpr double pair_significance = 0.005;
+
 /// A look at the pairs that there are.
 struct look {
   std::size_t pairs;
   double share;  ///< of the probability of a false alarm
 };
 
-/// The looks at up to `most` pairs: from 12 pairs on, each at a third more. Later looks have a
-/// larger share, in proportion to their pairs.
+/// The looks at up to `most` pairs, with equal shares: from 12 pairs on, each at a third more.
 [[nodiscard]] std::vector<look> looks_until(std::size_t most);
 
 /// How the verdicts on pairs are reached.
@@ -43,9 +45,9 @@ bool set_pair_verdicts(std::span<compared* const> all, std::size_t families, con
 /// With fewer than `min_flipped_pairs` pairs the p of a list is Student's, adjusted by Holm's
 /// method, else that of sign_flips. The p of each look is divided by the look's share, and by that
 /// of the list; the smallest one counts. So the probability of one or more false alarms, over all
-/// lists and looks, is at most `significance`. Returns whether the verdicts are sure, so that no
-/// further pair is needed: none is unclear, and those that are the same would be so by an interval
-/// that allows for all looks.
+/// lists and looks, is at most `pair_significance`. Returns whether the verdicts are sure, so that
+/// no further pair is needed: none is unclear, and those that are the same would be so by an
+/// interval that allows for all looks.
 template <class... Lists>
 bool set_pair_verdicts(const pair_plan& plan, Lists&... lists) {
   const std::size_t families = (std::size_t{!lists.empty()} + ...);

@@ -92,8 +92,8 @@ LAYERBENCH_INLINE std::string comparison_header(const comparison& all) {
     out += fmt::format(
         "{} pairs of runs; each ratio is of one pair, measured close together\n"
         "finds: the smallest change that 9 of 10 such comparisons find; of equal things at most "
-        "{:.0f} % report a change\n",
-        all.old_files.size(), significance * 100);
+        "{:.2g} % report a change\n",
+        all.old_files.size(), pair_significance * 100);
   }
   if (how.dimension) {
     out += fmt::format("compared across {}{}; fields that differ: {}\n", name(*how.dimension),

@@ -126,7 +126,7 @@ using node_indices = std::vector<std::size_t>;
 
 /// The verdict on a node. Small differences are not named, however sure they are.
 [[nodiscard]] inline verdict verdict_on_node(const compared& of, double margin) {
-  const verdict found = verdict_on(of.ratio, of.p, margin);
+  const verdict found = verdict_on(of.ratio, of.p, significance, margin);
   const double ratio = of.ratio.value();
   const bool small = ratio <= 1 + margin && ratio >= 1 / (1 + margin);
   return small && found != verdict::same ? verdict::unclear : found;

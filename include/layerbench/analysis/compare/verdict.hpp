@@ -60,11 +60,12 @@ namespace detail {
   return low >= 1 / (1 + margin) && high <= 1 + margin;
 }
 
-/// The verdict on a ratio with the adjusted p value `p`.
-[[nodiscard]] inline verdict verdict_on(const time_ratio& ratio, double p, double margin) {
+/// The verdict on a ratio with the adjusted p value `p`; below `level` it differs from 1.
+[[nodiscard]] inline verdict verdict_on(const time_ratio& ratio, double p, double level,
+                                        double margin) {
   if (!ratio.p) return verdict::unclear;
   if (is_within(ratio.low, ratio.high, margin)) return verdict::same;
-  if (p >= significance) return verdict::unclear;
+  if (p >= level) return verdict::unclear;
   return ratio.value() < 1 ? verdict::faster : verdict::slower;
 }
 
@@ -80,7 +81,7 @@ void set_verdicts(std::vector<Compared>& all, double margin) {
   const std::vector<double> adjusted = stats::holm(p);
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].p = adjusted[i];
-    all[i].verdict = detail::verdict_on(all[i].ratio, adjusted[i], margin);
+    all[i].verdict = detail::verdict_on(all[i].ratio, adjusted[i], significance, margin);
   }
 }
 
