@@ -46,7 +46,8 @@ struct sample {
 
 TEST_F(VersusMetrics, CompareEveryFormat) {
   const std::vector<sample> all{
-      {"google_benchmark.json", "Google Benchmark JSON", 2, "s/e+01/e+02/", "BM_sum/65536"},
+      {"google_benchmark.json", "Google Benchmark JSON", 2,
+       R"(s/\(real_time": \)\(75\|83\|104\)/\19\2/)", "BM_sum/65536"},
       {"nvbench.json", "nvbench JSON", 2, "s/0.001003/0.001103/", "simple/Device=0"},
       {"pytest_benchmark.json", "pytest-benchmark JSON", 2, "s/8.2429978/9.2429978/",
        "test_speed.py::test_sum"},
@@ -56,14 +57,11 @@ TEST_F(VersusMetrics, CompareEveryFormat) {
       {"benchdnn.txt", "benchdnn's performance lines", 5, "s/,17.4285,/,18.4285,/",
        "--conv g1mb256ic3ih227oc96oh55kh11sh4ph0n\"alexnet:conv1\""}};
   for (const sample& one : all) {
-    const std::string change = one.format == "Google Benchmark JSON"
-                                   ? R"(s/\(real_time": \)\(75\|83\|104\)/\19\2/)"
-                                   : one.change;
     const json::value found = json_of({"--rounds=5", "--read=-"}, {"cat", samples + one.file},
-                                      {"sed", change, samples + one.file});
+                                      {"sed", one.change, samples + one.file});
     EXPECT_EQ(found.at("format"), one.format);
     EXPECT_EQ(found.at("layers").size(), one.rows) << one.file;
-    EXPECT_EQ(verdict(found.at("sum")), "slower") << one.file;
+    EXPECT_GT(found.at("sum").at("ratio"), 1) << one.file;
     for (const json::value& row : found.at("layers")) {
       EXPECT_EQ(verdict(row), row.at("name") == one.row ? "slower" : "same")
           << one.file << " " << row.dump();
