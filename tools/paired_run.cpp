@@ -104,8 +104,8 @@ std::string decidable(std::size_t rounds) {
                        std::exp(deviations * assumed));
   }
   return fmt::format(
-      "of one model they find a change of {:.1f} standard deviations of the rounds' ratios; of "
-      "several models it must be larger",
+      "of one model, 9 of 10 times they find a change of {:.1f} standard deviations of the rounds' "
+      "ratios; of several rows it must be larger",
       deviations);
 }
 
@@ -247,7 +247,8 @@ json::value paired_run::to_json(const analysis::comparison& all) const {
 /// Runs both variants, starting with number `first`. Returns false if a signal arrived.
 bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown) {
   const auto file = [&](std::size_t i) {
-    return fmt::format("{}_{}.{}", variants_.at(i).name, round, reads_output() ? "out" : "json");
+    const bool is_json = chosen_.read.empty() && chosen_.choice.empty();
+    return fmt::format("{}_{}.{}", variants_.at(i).name, round, is_json ? "json" : "out");
   };
   std::array<process_output, 2> measured;
   for (const std::size_t i : {first, 1 - first}) {
@@ -278,17 +279,17 @@ bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown
 /// signal arrived.
 void paired_run::run(const variant& of, std::size_t round, const std::filesystem::path& file) {
   const std::filesystem::path errors = scratch_.path("stderr");
+  const output_place place = place_of(of);
   invocation command = writing_to(of.command, file.string());
-  const bool writes = has_placeholder(of.command);
-  const bool from_file = !writes && !chosen_.read.empty() && chosen_.read != "-";
-  if (!writes && !reads_output()) {
+  if (place == output_place::added_option) {
     command.words.insert(command.words.end(),
                          {"--benchmark_out=" + file.string(), "--benchmark_out_format=json"});
   }
   const auto before = written(chosen_.read);
   const int status = runner_.run(command, chosen_.verbose ? "" : errors.string(),
-                                 reads_output() && !writes && !from_file ? file.string() : "");
+                                 place == output_place::standard_output ? file.string() : "");
   if (interrupted()) return;
+  const bool from_file = place == output_place::named_file;
   if (status == 0 && from_file && written(chosen_.read) > before) {
     std::filesystem::copy_file(chosen_.read, file);
   }
@@ -309,26 +310,29 @@ void paired_run::run(const variant& of, std::size_t round, const std::filesystem
   throw error(message, exit_code_of(status));
 }
 
-/// Whether outputs are read that are not files named by versus.
-bool paired_run::reads_output() const { return !chosen_.read.empty() || !chosen_.choice.empty(); }
+paired_run::output_place paired_run::place_of(const variant& of) const {
+  if (has_placeholder(of.command)) return output_place::placeholder;
+  if (!chosen_.read.empty() && chosen_.read != "-") return output_place::named_file;
+  return chosen_.read.empty() && chosen_.choice.empty() ? output_place::added_option
+                                                        : output_place::standard_output;
+}
 
 /// Reads what a process gave. Throws bad_input, naming command and place.
 paired_run::process_output paired_run::read(const variant& of, std::size_t round,
                                             const std::filesystem::path& file) const {
-  const bool writes = has_placeholder(of.command);
-  if (!writes && !reads_output()) {
+  const output_place place = place_of(of);
+  if (place == output_place::added_option) {
     result::results own = result::read(file);
     if (is_own(own)) return {std::move(own), {}};
   }
+  const std::string name = fmt::format("round {}, {} command: {}", round, of.name,
+                                       place == output_place::named_file        ? chosen_.read
+                                       : place == output_place::standard_output ? "its stdout"
+                                                                                : "its file");
   const std::string text = json::read_text(file);
-  const std::string place =
-      fmt::format("round {}, {} command: {}", round, of.name,
-                  writes || !reads_output()                     ? "its file"
-                  : chosen_.read.empty() || chosen_.read == "-" ? "its stdout"
-                                                                : chosen_.read);
-  result::metrics other = result::read_metrics(text, place, chosen_.choice);
-  if (chosen_.choice.empty() && other.format == result::google_format) {
-    result::results own = result::parse(text, place);
+  result::metrics other = result::read_metrics(text, name, chosen_.choice);
+  if (place != output_place::added_option && other.format == result::google_format) {
+    result::results own = result::parse(text, name);
     if (is_own(own)) return {std::move(own), {}};
   }
   return {std::nullopt, std::move(other)};

@@ -100,6 +100,9 @@ class paired_run {
   [[nodiscard]] json::value to_json(const analysis::comparison& all) const;
 
  private:
+  /// Where the output of a process is.
+  enum class output_place : std::uint8_t { added_option, placeholder, named_file, standard_output };
+
   /// What a process gave: one of the two.
   struct process_output {
     std::optional<result::results> own;
@@ -108,7 +111,7 @@ class paired_run {
 
   bool run_round(std::size_t round, std::size_t first, progress& shown);
   void announce(double process_seconds, progress& shown) const;
-  [[nodiscard]] bool reads_output() const;
+  [[nodiscard]] output_place place_of(const variant& of) const;
   [[nodiscard]] bool is_looked_at(std::size_t round) const;
   void run(const variant& of, std::size_t round, const std::filesystem::path& file);
   [[nodiscard]] process_output read(const variant& of, std::size_t round,

@@ -129,8 +129,9 @@ LAYERBENCH_INLINE bool set_pair_verdicts(std::span<compared* const> all, std::si
 
 LAYERBENCH_INLINE double detectable_deviations(std::size_t pairs) {
   const auto n = static_cast<double>(pairs);
-  return detail::found_in_most(stats::student_t_quantile(n - 1, 1 - pair_significance), n - 1) /
-         std::sqrt(n);
+  const double critical = stats::student_t_quantile(n - 1, 1 - pair_significance / 2);
+  const bool assumed = least_deviation(pairs) > 0;  // then t does not vary with the deviation
+  return (assumed ? critical : detail::found_in_most(critical, n - 1)) / std::sqrt(n);
 }
 
 }  // namespace layerbench::analysis

@@ -60,8 +60,9 @@ bool set_pair_verdicts(const pair_plan& plan, Lists&... lists) {
   return std::ranges::all_of(sure, std::identity());
 }
 
-/// The smallest change of a single ratio that 9 of 10 comparisons by that many pairs (at least
-/// `min_pairs`) find, in standard deviations of the logarithms of the pairs' ratios.
+/// The smallest change of a single ratio, such as that of the only model beside a list of layers,
+/// that 9 of 10 comparisons by that many pairs (at least `min_pairs`) find, in standard deviations
+/// of the logarithms of the pairs' ratios (or of `least_deviation`).
 [[nodiscard]] double detectable_deviations(std::size_t pairs);
 
 }  // namespace layerbench::analysis
