@@ -22,10 +22,7 @@
 namespace layerbench::analysis {
 namespace analysis_pair_verdicts_test {
 
-using ::testing::Each;
 using ::testing::ElementsAre;
-using ::testing::Field;
-using ::testing::Gt;
 
 using values = std::vector<double>;
 
@@ -218,7 +215,7 @@ std::pair<std::vector<compared>, std::vector<compared>> replayed(std::mt19937& r
   }
   return {std::move(rows), {compared_by([](const values& process) {
             double sum = 0;
-            for (const double each : process) sum += each;
+            for (const double one : process) sum += one;
             return sum;
           })}};
 }

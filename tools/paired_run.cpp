@@ -311,7 +311,7 @@ void paired_run::run(const variant& of, std::size_t round, const std::filesystem
 }
 
 paired_run::output_place paired_run::place_of(const variant& of) const {
-  if (has_placeholder(of.command)) return output_place::placeholder;
+  if (has_placeholder(of.command)) return output_place::own_file;
   if (!chosen_.read.empty() && chosen_.read != "-") return output_place::named_file;
   return chosen_.read.empty() && chosen_.choice.empty() ? output_place::added_option
                                                         : output_place::standard_output;

@@ -101,7 +101,7 @@ class paired_run {
 
  private:
   /// Where the output of a process is.
-  enum class output_place : std::uint8_t { added_option, placeholder, named_file, standard_output };
+  enum class output_place : std::uint8_t { added_option, own_file, named_file, standard_output };
 
   /// What a process gave: one of the two.
   struct process_output {

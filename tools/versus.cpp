@@ -68,7 +68,7 @@ void add_output_options(CLI::App& command, paired_run_options& chosen) {
                   "Read the file that both commands write, - for what they print\n--read=-")
       ->type_name("FILE");
   CLI::Option* const columns =
-      add_values(command, "--csv", "COLUMN,...", chosen.choice.columns,
+      add_values(command, "--csv", "COLUMN", chosen.choice.columns,
                  "Read CSV: the columns of a row's name, then that of its number\n"
                  "--csv=name,milliseconds");
   command

@@ -92,10 +92,10 @@ inline void add_number(const json::cursor& of, std::string_view key, double unit
   return of.has(key) && of[key].boolean();
 }
 
-template <class Each>
-void for_each(const json::cursor& list, const Each& each) {
+template <class Function>
+void for_each(const json::cursor& list, const Function& function) {
   list.require_array();
-  for (std::size_t i = 0; i < list.get().size(); ++i) each(list[i]);
+  for (std::size_t i = 0; i < list.get().size(); ++i) function(list[i]);
 }
 
 /// The seconds of the unit that a text names.

@@ -78,8 +78,8 @@ class exchanges {
 
 LAYERBENCH_INLINE sign_flips::sign_flips(std::span<const log_ratios* const> rows,
                                          std::size_t pairs) {
-  const detail::exchanges made(pairs);
-  largest_.resize(made.size());
+  const detail::exchanges all(pairs);
+  largest_.resize(all.size());
   for (const log_ratios* row : rows) {
     std::vector<double> values(pairs);  // 0: none
     double squares = 0;
@@ -92,7 +92,7 @@ LAYERBENCH_INLINE sign_flips::sign_flips(std::span<const log_ratios* const> rows
     }
     squares_.push_back(0);
     if (count < min_flipped_pairs) continue;
-    const std::vector<double> sums = made.sums(values);
+    const std::vector<double> sums = all.sums(values);
     const auto square = [&](double sum) {
       return detail::square_of_t(sum, squares, static_cast<double>(count));
     };
