@@ -4,7 +4,10 @@
 #include <layerbench/analysis/compare/comparison-inl.hpp>
 #include <layerbench/analysis/compare/dimension-inl.hpp>
 #include <layerbench/analysis/compare/json-inl.hpp>
+#include <layerbench/analysis/compare/metrics-inl.hpp>
 #include <layerbench/analysis/compare/nodes-inl.hpp>
+#include <layerbench/analysis/compare/pair_verdicts-inl.hpp>
+#include <layerbench/analysis/compare/sign_flips-inl.hpp>
 #include <layerbench/analysis/compare/text-inl.hpp>
 #include <layerbench/analysis/compare/time_series-inl.hpp>
 #include <layerbench/analysis/compare/timed_sum-inl.hpp>

@@ -6,6 +6,7 @@
 #include <layerbench/result/field_dimensions-inl.hpp>
 #include <layerbench/result/manifest_json-inl.hpp>
 #include <layerbench/result/measurement-inl.hpp>
+#include <layerbench/result/metrics-inl.hpp>
 #include <layerbench/result/name-inl.hpp>
 #include <layerbench/result/plan_candidates-inl.hpp>
 #include <layerbench/result/protocol_error-inl.hpp>

@@ -45,7 +45,7 @@ timing steady_runs(const std::vector<double>& seconds) {
 time_ratio pairs_of(const timing& old, const timing& now) {
   const term before{1, &old};
   const term after{1, &now};
-  return ratio_of_pairs({&before, 1}, {&after, 1});
+  return compared_pairs({&before, 1}, {&after, 1}).ratio;
 }
 
 TEST(Pairs, HaveStudentsIntervalOfTheLogarithmsOfTheirRatios) {
@@ -111,25 +111,6 @@ TEST(Pairs, DecideAPlainCaseWithThree) {
       << "three may be disturbed alike by chance";
 }
 
-TEST(Pairs, FindTheLeastChangeThatTheyAreSaidToFind) {
-  const auto p_of_change = [](std::size_t pairs, double deviation, double change) {
-    std::vector<double> now;
-    for (std::size_t i = 0; i < pairs; ++i) {  // alternate about the change, by the deviation
-      const double side = pairs % 2 == 1 && i + 1 == pairs ? 0 : i % 2 == 0 ? 1 : -1;
-      const auto even = static_cast<double>(pairs - pairs % 2);
-      now.push_back(
-          std::exp(change + side * deviation * std::sqrt((static_cast<double>(pairs) - 1) / even)));
-    }
-    return pairs_of(steady_runs(std::vector<double>(pairs, 1)), steady_runs(now)).p.value();
-  };
-  for (const std::size_t pairs : {3U, 4U, 5U, 8U, 21U}) {
-    const double deviation = pairs < 5 ? least_deviation(pairs) : 0.03;
-    const double change = least_found_change(pairs) * deviation;
-    EXPECT_LT(p_of_change(pairs, deviation, 1.01 * change), significance) << pairs;
-    EXPECT_GT(p_of_change(pairs, deviation, 0.99 * change), significance) << pairs;
-  }
-}
-
 TEST(Pairs, LeaveOutRunsOfOneSide) {
   timing now = steady_runs({2, 2, 2, 2, 2, 2});
   std::erase_if(now.rounds, [](const auto& item) { return item.first.first == 5; });
@@ -162,7 +143,7 @@ TEST(Pairs, AddUpSums) {
   const timing now = steady_runs({3, 6, 9, 12, 15});
   const std::vector<term> before{{2, &old}, {1, &old}};
   const std::vector<term> after{{2, &old}, {1, &now}};
-  const time_ratio r = ratio_of_pairs(before, after);
+  const time_ratio r = compared_pairs(before, after).ratio;
   EXPECT_NEAR(r.low, 5. / 3, 1e-9);
   EXPECT_NEAR(r.high, 5. / 3, 1e-9);
 }

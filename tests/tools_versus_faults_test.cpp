@@ -46,7 +46,7 @@ TEST_F(VersusFaults, StopsWhereAProgramFails) {
 TEST_F(VersusFaults, NeedsResultFiles) {
   const testing::outcome done = versus({}, {fake_, "--nothing"}, {fake_});
   EXPECT_EQ(done.exit_code, 1);
-  EXPECT_THAT(done.err, AllOf(StartsWith("layerbench: "), mentions(fake_)));
+  EXPECT_THAT(done.err, AllOf(StartsWith("layerbench: "), mentions(fake_, "{out}", "--read=-")));
 }
 
 TEST_F(VersusFaults, StopsAfterTheFirstRoundOfWhatCannotBeCompared) {
@@ -72,6 +72,9 @@ TEST_F(VersusFaults, RefusesAWrongCommandLineBeforeAnythingRuns) {
       {line({"stray"}, {fake_}, {fake_}), {"stray"}},
       {line({"--rounds=1"}, {fake_}, {fake_}), {"--rounds", "1"}},
       {line({"--rounds=x"}, {fake_}, {fake_}), {"--rounds", "x"}},
+      {line({"--metric=x"}, {fake_}, {fake_}), {"--metric", "group"}},
+      {line({"--metric=(x"}, {fake_}, {fake_}), {"--metric", "(x"}},
+      {line({"--metric=(x)", "--csv=a,b"}, {fake_}, {fake_}), {"--metric", "--csv"}},
       {line({"--keep", full}, {fake_}, {fake_}), {"--keep", full}},
       {line({"--keep", fake_}, {fake_}, {fake_}), {fake_}},
       {line({"-o", "/nowhere/out"}, {fake_}, {fake_}), {"/nowhere/out"}},
@@ -98,10 +101,10 @@ class VersusSignals : public VersusFaults, public ::testing::WithParamInterface<
  protected:
   /// A comparison that got a signal while its new program waited in this round.
   [[nodiscard]] testing::outcome stopped(const std::string& round) const {
-    testing::child running(
-        LAYERBENCH_TOOL,
-        line({"--format=json", "--keep", path("kept")}, {fake_}, {fake_, "--hang=" + round}),
-        {{"TMPDIR", temporary()}});
+    testing::child running(LAYERBENCH_TOOL,
+                           line({"--rounds=5", "--format=json", "--keep", path("kept")}, {fake_},
+                                {fake_, "--hang=" + round}),
+                           {{"TMPDIR", temporary()}});
     for (int i = 0; i < 3000 && !std::filesystem::exists(path("hangs")); ++i) {
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }

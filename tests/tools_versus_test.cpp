@@ -33,7 +33,8 @@ json::value verdicts(const json::value& all, const std::string& kind) {
 }
 
 TEST_F(Versus, FindsASmallChangeUnderALargeDrift) {
-  const json::value all = json_of({"--keep", path("kept")}, {fake_}, {fake_, "--slow=30"});
+  const json::value all =
+      json_of({"--rounds=5", "--keep", path("kept")}, {fake_}, {fake_, "--slow=30"});
   EXPECT_EQ(verdicts(all, "layers"), json::value({"slower", "same"}));
   EXPECT_EQ(verdicts(all, "models"), json::value({"slower"}));
   EXPECT_NEAR(all.at("layers").at(0).at("ratio"), 1.03, 0.002);
@@ -51,8 +52,28 @@ TEST_F(Versus, FindsASmallChangeUnderALargeDrift) {
   EXPECT_EQ(verdicts(json::value::parse(apart.out), "layers"), json::value({"unclear", "unclear"}));
 }
 
+TEST_F(Versus, StopsOnceEveryVerdictIsSure) {
+  const json::value all = json_of({}, {fake_}, {fake_, "--slow=50"});
+  EXPECT_EQ(verdicts(all, "layers"), json::value({"slower", "same"}));
+  EXPECT_EQ(all.at("versus").at("rounds"), 12);
+  EXPECT_EQ(all.at("versus").at("most_rounds"), 30);
+  EXPECT_EQ(all.at("versus").at("sure"), true);
+  EXPECT_THAT(log(), SizeIs(24));
+  EXPECT_EQ(all.at("false_alarm_rate"), 0.005);
+  for (const json::value& layer : all.at("layers")) {
+    EXPECT_GT(layer.at("detectable"), 0);
+    EXPECT_LT(layer.at("detectable"), 0.03);
+  }
+}
+
+TEST_F(Versus, RunsEveryRoundIfAsked) {
+  const json::value all = json_of({"--rounds=14", "--every-round"}, {fake_}, {fake_});
+  EXPECT_EQ(all.at("versus").at("rounds"), 14);
+  EXPECT_THAT(versus({"--rounds=14"}, {fake_}, {fake_}).out, HasSubstr("2 were not needed"));
+}
+
 TEST_F(Versus, FindsNoChangeBetweenEqualPrograms) {
-  const json::value all = json_of({}, {fake_}, {fake_});
+  const json::value all = json_of({"--rounds=5"}, {fake_}, {fake_});
   EXPECT_EQ(verdicts(all, "layers"), json::value({"same", "same"}));
   EXPECT_EQ(verdicts(all, "models"), json::value({"same"}));
   EXPECT_EQ(all.at("old").at(0), "old_1.json") << "files that are gone have no path";
@@ -147,7 +168,8 @@ TEST_F(Versus, ShowsTheOutputOfProgramsOnlyIfVerbose) {
 }
 
 TEST_F(Versus, FailsOnRegressions) {
-  const testing::outcome done = versus({"--fail-on-regression"}, {fake_}, {fake_, "--slow=100"});
+  const testing::outcome done =
+      versus({"--rounds=5", "--fail-on-regression"}, {fake_}, {fake_, "--slow=100"});
   EXPECT_EQ(done.exit_code, 4);
   EXPECT_THAT(done.err, AllOf(mentions("inference/reference/f32/tiny/batch:2"), HasSubstr(" %")));
   EXPECT_THAT(done.out, HasSubstr("| slower"));

@@ -22,8 +22,8 @@ std::string check_percent(const std::string& text) {
   return check_number(text, 0, 1000, "a number of percent, such as 2.5");
 }
 
-/// The models that are slower by more than `allowed` percent, or the layers if no model is
-/// compared.
+/// The models that are slower by more than `allowed` percent, or, if no model is compared, the sum
+/// of the rows and the layers.
 std::vector<std::string> regressions(const analysis::comparison& all, double allowed) {
   std::vector<std::string> found;
   const auto add = [&](const std::string& name, const analysis::compared& of) {
@@ -33,13 +33,14 @@ std::vector<std::string> regressions(const analysis::comparison& all, double all
   };
   for (const analysis::compared_model& model : all.models) add(model.model_case.text(), model);
   if (!all.models.empty()) return found;
+  for (const analysis::compared& sum : all.sum) add("the sum of the rows", sum);
   for (const analysis::compared_layer& layer : all.layers) add(layer.row.name, layer);
   return found;
 }
 
 analysis::comparison_options of_analysis(const compare_options& chosen) {
   return {chosen.margin / 100, from_name<analysis::compared_dimension>(chosen.dimension),
-          chosen.force, chosen.paired};
+          chosen.force, chosen.paired, chosen.most_pairs};
 }
 
 /// The nodes that are slower by more than `allowed` percent.
@@ -108,6 +109,12 @@ void add_compare_options(CLI::App& command, compare_options& chosen, bool of_equ
 analysis::comparison compare(std::span<const result::results> old,
                              std::span<const result::results> now, const compare_options& chosen) {
   return analysis::compare(old, now, of_analysis(chosen));
+}
+
+analysis::comparison compare(std::span<const result::metrics> old,
+                             std::span<const result::metrics> now,
+                             const analysis::row_weights& weights, const compare_options& chosen) {
+  return analysis::compare_metrics(old, now, weights, of_analysis(chosen));
 }
 
 analysis::node_comparison compare_nodes(std::span<const result::results> files,

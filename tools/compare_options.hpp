@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <span>
 #include <string>
 
 #include <CLI/CLI.hpp>
 
 #include <layerbench/analysis/compare/comparison.hpp>
+#include <layerbench/analysis/compare/metrics.hpp>
 #include <layerbench/analysis/compare/nodes.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
@@ -22,16 +24,22 @@ struct compare_options {
   std::string allowed;    // percent by which models may be slower; empty: any
   bool force = false;
   bool paired = false;
+  std::size_t most_pairs = 0;  // see analysis::pair_plan
   analysis::layers_shown shown;
 };
 
-/// Adds these options except `paired`, which each subcommand sets in its own way. Only with
+/// Adds these options except those of pairs, which each subcommand sets in its own way. Only with
 /// `of_equals` --across takes `node`, `gpu` and `date`.
 void add_compare_options(CLI::App& command, compare_options& chosen, bool of_equals);
 
 /// Compares two sets of result files with these options.
 analysis::comparison compare(std::span<const result::results> old,
                              std::span<const result::results> now, const compare_options& chosen);
+
+/// Compares the outputs of other programs with these options.
+analysis::comparison compare(std::span<const result::metrics> old,
+                             std::span<const result::metrics> now,
+                             const analysis::row_weights& weights, const compare_options& chosen);
 
 /// Compares the nodes that wrote `files` with these options.
 analysis::node_comparison compare_nodes(std::span<const result::results> files,

@@ -17,7 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/compare/pairs.hpp>
+#include <layerbench/analysis/compare/pair_verdicts.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/stats.hpp>
@@ -37,6 +37,34 @@ std::string variable(const invocation& of, const std::string& name) {
   return value;
 }
 
+bool has_placeholder(const invocation& of) {
+  return std::ranges::any_of(
+      of.words, [](const std::string& word) { return word.find(placeholder) != word.npos; });
+}
+
+/// The same command, which writes to `file` where it has placeholders.
+invocation writing_to(invocation of, const std::string& file) {
+  for (std::string& word : of.words) {
+    for (std::size_t at = word.find(placeholder); at != word.npos;
+         at = word.find(placeholder, at + file.size())) {
+      word.replace(at, placeholder.size(), file);
+    }
+  }
+  return of;
+}
+
+/// When a file was last written; the least time where there is none.
+std::filesystem::file_time_type written(const std::filesystem::path& file) {
+  std::error_code missing;
+  const auto time = std::filesystem::last_write_time(file, missing);
+  return missing ? std::filesystem::file_time_type::min() : time;
+}
+
+/// Whether a result file is of layerbench's programs, not of others of Google Benchmark.
+bool is_own(const result::results& file) {
+  return !file.rows.empty() || file.context_value("layerbench_version");
+}
+
 /// Throws usage_error for options that redirect the results or resume an earlier run.
 void check(const variant& of) {
   if (!variable(of.command, "LAYERBENCH_RESUME").empty()) {
@@ -45,9 +73,8 @@ void check(const variant& of) {
   }
   for (const std::string_view word : of.command.words) {
     const std::string_view option = word.substr(0, word.find('='));
-    if (option != "--benchmark_out" && option != "--benchmark_out_format" && option != "--resume") {
-      continue;
-    }
+    const bool redirects = option == "--benchmark_out" || option == "--benchmark_out_format";
+    if (option != "--resume" && (!redirects || has_placeholder(of.command))) continue;
     throw usage_error(
         fmt::format("{} command: without {}, please: versus has each process write a file of its "
                     "own, and keeps them with --keep",
@@ -70,15 +97,15 @@ std::string indented(const std::vector<std::string>& lines) {
 /// What that many rounds can decide, in words.
 std::string decidable(std::size_t rounds) {
   if (rounds < analysis::min_pairs) return "fewer than 3 rounds give no verdict";
-  const double deviations = analysis::least_found_change(rounds);
+  const double deviations = analysis::detectable_deviations(rounds);
   const double assumed = analysis::least_deviation(rounds);
   if (assumed > 0) {
     return fmt::format("so few find only changes of a model beyond a factor of {:.1f}",
                        std::exp(deviations * assumed));
   }
   return fmt::format(
-      "of one model they find a change of {:.1f} standard deviations of the rounds' ratios; of "
-      "several models it must be larger",
+      "of one model, 9 of 10 times they find a change of {:.1f} standard deviations of the rounds' "
+      "ratios; of several rows it must be larger",
       deviations);
 }
 
@@ -142,8 +169,15 @@ void paired_run::measure() {
   progress shown(2 * chosen_.rounds);
   for (std::size_t round = 1; round <= chosen_.rounds; ++round) {
     if (!run_round(round, random() % 2, shown)) return;
-    if (round == 1) static_cast<void>(compared());
+    if ((round == 1 || is_looked_at(round)) && compared().sure) return;
   }
+}
+
+/// Whether the run may end after this round.
+bool paired_run::is_looked_at(std::size_t round) const {
+  if (chosen_.every_round) return false;
+  const std::vector<analysis::look> looks = analysis::looks_until(chosen_.rounds);
+  return std::ranges::find(looks, round, &analysis::look::pairs) != looks.end();
 }
 
 /// Says after the first process how long all rounds take, where that is worth waiting for.
@@ -151,16 +185,28 @@ void paired_run::announce(double process_seconds, progress& shown) const {
   constexpr double worth_saying = 10;
   const double all = process_seconds * 2 * static_cast<double>(chosen_.rounds);
   if (all < worth_saying) return;
-  shown.say(fmt::format("about {} for {} rounds of two processes; {}", units::duration(all),
-                        chosen_.rounds, decidable(chosen_.rounds)));
+  const bool may_stop = !chosen_.every_round && analysis::looks_until(chosen_.rounds).size() > 1;
+  shown.say(fmt::format("about {} for {}{} rounds of two processes; {}", units::duration(all),
+                        may_stop ? "at most " : "", chosen_.rounds, decidable(chosen_.rounds)));
 }
 
 analysis::comparison paired_run::compared() const {
-  return compare(variants_[0].files, variants_[1].files, chosen_.compare);
+  compare_options options = chosen_.compare;
+  options.most_pairs = chosen_.every_round ? 0 : chosen_.rounds;
+  const auto& [old, now] = variants_;
+  if (old.files.size() == now.files.size() && !old.files.empty()) {
+    return compare(old.files, now.files, options);
+  }
+  if (old.outputs.size() == now.outputs.size()) {
+    return compare(old.outputs, now.outputs, chosen_.weights, options);
+  }
+  throw error("one command is a program of layerbench, the other is not; their rows differ",
+              exit_code::bad_input);
 }
 
 std::vector<std::string> paired_run::without_effect(const analysis::comparison& all) const {
   std::vector<std::string> found;
+  if (!all.format.empty()) return found;  // other programs do not say what they loaded
   const bool same_isa = std::ranges::none_of(
       all.difference.fields, [](const std::string& field) { return field.ends_with("_isa"); });
   for (std::size_t i = 0; i < variants_.size(); ++i) {
@@ -174,19 +220,25 @@ std::vector<std::string> paired_run::without_effect(const analysis::comparison& 
   return found;
 }
 
-std::string paired_run::text() const {
+std::string paired_run::text(const analysis::comparison& all) const {
   std::string out;
   for (const variant& variant : variants_) {
     out += fmt::format("{} command: {}\n", variant.name, fmt::join(variant.command.line(), " "));
   }
-  return out + fmt::format("{}{} rounds, a fresh process of each in random order (seed {})\n",
-                           interrupted() ? "interrupted: " : "", rounds(), chosen_.seed);
+  const bool early = all.sure && rounds() < chosen_.rounds;
+  return out + fmt::format("{}{} rounds, a fresh process of each in random order (seed {}){}\n",
+                           interrupted() ? "interrupted: " : "", rounds(), chosen_.seed,
+                           early ? fmt::format("; {} were not needed, since every verdict is sure",
+                                               chosen_.rounds - rounds())
+                                 : "");
 }
 
-json::value paired_run::to_json() const {
+json::value paired_run::to_json(const analysis::comparison& all) const {
   return {{"old_command", variants_[0].command.line()},
           {"new_command", variants_[1].command.line()},
           {"rounds", rounds()},
+          {"most_rounds", chosen_.rounds},
+          {"sure", all.sure},
           {"seed", chosen_.seed},
           {"first", first_},
           {"interrupted", interrupted()}};
@@ -195,9 +247,10 @@ json::value paired_run::to_json() const {
 /// Runs both variants, starting with number `first`. Returns false if a signal arrived.
 bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown) {
   const auto file = [&](std::size_t i) {
-    return fmt::format("{}_{}.json", variants_.at(i).name, round);
+    const bool is_json = chosen_.read.empty() && chosen_.choice.empty();
+    return fmt::format("{}_{}.{}", variants_.at(i).name, round, is_json ? "json" : "out");
   };
-  std::array<result::results, 2> measured;
+  std::array<process_output, 2> measured;
   for (const std::size_t i : {first, 1 - first}) {
     const std::string what = fmt::format("round {}: {}", round, variants_.at(i).name);
     if (chosen_.verbose) {
@@ -209,29 +262,45 @@ bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown
     const auto start = std::chrono::steady_clock::now();
     run(variants_.at(i), round, path);
     if (interrupted()) return false;
-    measured.at(i) = result::read(path);
+    measured.at(i) = read(variants_.at(i), round, path);
     if (round == 1 && i == first) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
       announce(taken.count(), shown);
     }
   }
   for (std::size_t i = 0; i < measured.size(); ++i) {
-    measured.at(i).file = scratch_.keep(file(i));
-    variants_.at(i).files.push_back(std::move(measured.at(i)));
+    keep(variants_.at(i), file(i), std::move(measured.at(i)));
   }
   first_.push_back(variants_.at(first).name);
   return true;
 }
 
-/// Runs one process of a variant. Throws if it fails, unless a signal arrived.
+/// Runs one process of a variant, whose output is then in `file`. Throws if it fails, unless a
+/// signal arrived.
 void paired_run::run(const variant& of, std::size_t round, const std::filesystem::path& file) {
   const std::filesystem::path errors = scratch_.path("stderr");
-  const int status =
-      runner_.run(of.command, {"--benchmark_out=" + file.string(), "--benchmark_out_format=json"},
-                  chosen_.verbose ? "" : errors.string());
-  if (interrupted() || (status == 0 && std::filesystem::exists(file))) return;
+  const output_place place = place_of(of);
+  invocation command = writing_to(of.command, file.string());
+  if (place == output_place::added_option) {
+    command.words.insert(command.words.end(),
+                         {"--benchmark_out=" + file.string(), "--benchmark_out_format=json"});
+  }
+  const auto before = written(chosen_.read);
+  const int status = runner_.run(command, chosen_.verbose ? "" : errors.string(),
+                                 place == output_place::standard_output ? file.string() : "");
+  if (interrupted()) return;
+  const bool from_file = place == output_place::named_file;
+  if (status == 0 && from_file && written(chosen_.read) > before) {
+    std::filesystem::copy_file(chosen_.read, file);
+  }
+  if (status == 0 && std::filesystem::exists(file)) return;
   const std::string how =
-      status == 0 ? "it wrote no results; is it a benchmark program?" : status_text(status);
+      status != 0 ? status_text(status)
+      : from_file ? "it did not write " + chosen_.read
+                  : fmt::format(
+                        "it wrote no results; is it a benchmark program? {} in a command is "
+                        "the file that it writes, --read=- reads its stdout",
+                        placeholder);
   std::string message =
       fmt::format("round {}, {} command: {}: {}{}", round, of.name, how,
                   fmt::join(of.command.line(), " "), indented(last_lines(errors, 5)));
@@ -239,6 +308,46 @@ void paired_run::run(const variant& of, std::size_t round, const std::filesystem
     message += fmt::format("\nlayerbench: {} whole rounds are in {}", rounds(), chosen_.keep);
   }
   throw error(message, exit_code_of(status));
+}
+
+paired_run::output_place paired_run::place_of(const variant& of) const {
+  if (has_placeholder(of.command)) return output_place::own_file;
+  if (!chosen_.read.empty() && chosen_.read != "-") return output_place::named_file;
+  return chosen_.read.empty() && chosen_.choice.empty() ? output_place::added_option
+                                                        : output_place::standard_output;
+}
+
+/// Reads what a process gave. Throws bad_input, naming command and place.
+paired_run::process_output paired_run::read(const variant& of, std::size_t round,
+                                            const std::filesystem::path& file) const {
+  const output_place place = place_of(of);
+  if (place == output_place::added_option) {
+    result::results own = result::read(file);
+    if (is_own(own)) return {std::move(own), {}};
+  }
+  const std::string name = fmt::format("round {}, {} command: {}", round, of.name,
+                                       place == output_place::named_file        ? chosen_.read
+                                       : place == output_place::standard_output ? "its stdout"
+                                                                                : "its file");
+  const std::string text = json::read_text(file);
+  result::metrics other = result::read_metrics(text, name, chosen_.choice);
+  if (place != output_place::added_option && other.format == result::google_format) {
+    result::results own = result::parse(text, name);
+    if (is_own(own)) return {std::move(own), {}};
+  }
+  return {std::nullopt, std::move(other)};
+}
+
+/// Adds the output of a finished round to its variant.
+void paired_run::keep(variant& of, const std::string& file, process_output output) const {
+  const std::string shown = scratch_.keep(file);
+  if (output.own) {
+    output.own->file = shown;
+    of.files.push_back(std::move(*output.own));
+  } else {
+    output.other.file = shown;
+    of.outputs.push_back(std::move(output.other));
+  }
 }
 
 }  // namespace layerbench::tool

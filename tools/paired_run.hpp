@@ -6,11 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
+#include <layerbench/analysis/compare/metrics.hpp>
 #include <layerbench/base/progress.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/result/metrics.hpp>
 #include <layerbench/shape/json.hpp>
 
 #include "compare_options.hpp"
@@ -21,17 +25,26 @@ namespace layerbench::tool {
 
 struct paired_run_options {
   compare_options compare;
-  std::size_t rounds = 5;
-  std::uint64_t seed = 1;  // of the order in each round
-  std::string keep;        // directory for the result files; empty: not kept
+  std::size_t rounds = 30;   // at most
+  bool every_round = false;  // even if all verdicts are sure
+  std::uint64_t seed = 1;    // of the order in each round
+  std::string keep;          // directory for the result files; empty: not kept
   bool verbose = false;
+  std::string read;  // file that a command writes, - for its stdout; empty: see placeholder
+  result::metric_choice choice;  // what to read from outputs of unknown formats
+  analysis::row_weights weights;
 };
 
-/// One of the two commands, with its result files.
+/// What stands in a command for the name of the file that it is to write.
+inline constexpr std::string_view placeholder = "{out}";
+
+/// One of the two commands, with what its processes gave, one per finished round: result files of
+/// layerbench, or the outputs of another program.
 struct variant {
   std::string name;
   invocation command;
-  std::vector<result::results> files = {};  ///< one per finished round
+  std::vector<result::results> files = {};
+  std::vector<result::metrics> outputs = {};
 };
 
 using two_variants = std::array<variant, 2>;
@@ -59,15 +72,15 @@ class scratch_directory {
   std::filesystem::path path_;
 };
 
-/// Runs both variants in turn and compares their result files.
+/// Runs both variants in turn and compares what they give.
 class paired_run {
  public:
   /// `chosen` must outlive it. Throws what scratch_directory throws.
   paired_run(const paired_run_options& chosen, two_variants variants)
       : chosen_(chosen), scratch_(chosen.keep), variants_(std::move(variants)) {}
 
-  /// Runs all rounds, or stops at a signal. Throws if a program fails, and after the first round if
-  /// the variants cannot be compared.
+  /// Runs rounds until all verdicts are sure or all rounds are done, or stops at a signal. Throws
+  /// if a program fails, and after the first round if the variants cannot be compared.
   void measure();
 
   [[nodiscard]] std::size_t rounds() const { return first_.size(); }
@@ -81,15 +94,29 @@ class paired_run {
   [[nodiscard]] std::vector<std::string> without_effect(const analysis::comparison& all) const;
 
   /// The commands and rounds as text.
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text(const analysis::comparison& all) const;
 
   /// The commands and rounds as JSON.
-  [[nodiscard]] json::value to_json() const;
+  [[nodiscard]] json::value to_json(const analysis::comparison& all) const;
 
  private:
+  /// Where the output of a process is.
+  enum class output_place : std::uint8_t { added_option, own_file, named_file, standard_output };
+
+  /// What a process gave: one of the two.
+  struct process_output {
+    std::optional<result::results> own;
+    result::metrics other;
+  };
+
   bool run_round(std::size_t round, std::size_t first, progress& shown);
   void announce(double process_seconds, progress& shown) const;
+  [[nodiscard]] output_place place_of(const variant& of) const;
+  [[nodiscard]] bool is_looked_at(std::size_t round) const;
   void run(const variant& of, std::size_t round, const std::filesystem::path& file);
+  [[nodiscard]] process_output read(const variant& of, std::size_t round,
+                                    const std::filesystem::path& file) const;
+  void keep(variant& of, const std::string& file, process_output output) const;
 
   const paired_run_options& chosen_;
   // Declared first and so destroyed last: a late signal must not end the tool before scratch_ is

@@ -83,19 +83,18 @@ std::vector<std::string> last_lines(const std::filesystem::path& file, std::size
   return lines;
 }
 
-int process_runner::run(const invocation& what, const std::vector<std::string>& more,
-                        const std::string& errors) {
-  std::vector<std::string> words = what.words;
-  words.insert(words.end(), more.begin(), more.end());
+int process_runner::run(const invocation& what, const std::string& errors, const std::string& out) {
   child_output output;
-  if (errors.empty()) {
+  if (!out.empty()) {
+    output.send(STDOUT_FILENO, out);
+  } else if (errors.empty()) {
     output.send(STDOUT_FILENO, STDERR_FILENO);
   } else {
     output.discard(STDOUT_FILENO);
-    output.send(STDERR_FILENO, errors);
   }
+  if (!errors.empty()) output.send(STDERR_FILENO, errors);
   const ::pid_t id =
-      starter_.start(find_program(what), words, environment_with(what.variables), output);
+      starter_.start(find_program(what), what.words, environment_with(what.variables), output);
   for (;;) {
     const int signal = starter_.next_signal();
     if (signal != SIGCHLD) {

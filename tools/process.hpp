@@ -34,10 +34,11 @@ std::vector<std::string> last_lines(const std::filesystem::path& file, std::size
 /// to the running program, and end the tool only when that program has ended.
 class process_runner {
  public:
-  /// Runs `what` with `more` arguments and an empty stdin, and returns its status of wait(2). Its
-  /// stderr goes to the file `errors` and its stdout is discarded; if `errors` is empty, both go to
-  /// the tool's stderr. Throws usage_error and error if it cannot be run.
-  int run(const invocation& what, const std::vector<std::string>& more, const std::string& errors);
+  /// Runs `what` with an empty stdin, and returns its status of wait(2). Its stderr goes to the
+  /// file `errors` and its stdout is discarded; if `errors` is empty, both go to the tool's stderr.
+  /// If `out` is not empty, stdout goes to this file. Throws usage_error and error if it cannot be
+  /// run.
+  int run(const invocation& what, const std::string& errors, const std::string& out = "");
 
   /// Whether a signal arrived while a program ran.
   [[nodiscard]] bool interrupted() const { return interrupted_; }

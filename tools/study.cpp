@@ -182,7 +182,9 @@ class study_runner {
   void run(const analysis::study_run& what, const std::vector<std::string>& more) {
     const fs::path file = fs::path(folder_) / what.file();
     const fs::path log = fs::path(file).replace_extension(".log");
-    const int status = runner_.run({{}, {program_}}, more, log.string());
+    invocation command{{}, {program_}};
+    command.words.insert(command.words.end(), more.begin(), more.end());
+    const int status = runner_.run(command, log.string());
     if (fs::exists(file)) files_.push_back(file.string());
     if (status == 0 || interrupted()) return;
     failed_.push_back({what, exit_code_of(status),

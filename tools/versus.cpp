@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +12,8 @@
 
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/result/metrics.hpp>
+#include <layerbench/shape/json.hpp>
 
 #include "commands.hpp"
 #include "paired_run.hpp"
@@ -21,10 +24,20 @@ namespace {
 std::string render(const paired_run& both, const analysis::comparison& all,
                    const std::string& format, const analysis::layers_shown& shown) {
   if (format == "csv") return tool::render(all, format, shown);
-  if (format == "text") return both.text() + tool::render(all, format, shown);
+  if (format == "text") return both.text(all) + tool::render(all, format, shown);
   json::value result = analysis::to_json(all);
-  result["versus"] = both.to_json();
+  result["versus"] = both.to_json(all);
   return json_text(result);
+}
+
+/// The error of a regular expression; empty without one.
+std::string check_pattern(const std::string& text) {
+  try {
+    if (std::regex(text).mark_count() == 1) return {};
+    return "expected a regular expression with one group, such as 'time: ([0-9.]+)', found " + text;
+  } catch (const std::regex_error& e) {
+    return fmt::format("no regular expression: {}: {}", text, e.what());
+  }
 }
 
 void versus(const paired_run_options& chosen, const common_options& common,
@@ -48,12 +61,44 @@ void versus(const paired_run_options& chosen, const common_options& common,
   require_no_regression(all, chosen.compare);
 }
 
+/// The options for what programs other than layerbench's print or write.
+void add_output_options(CLI::App& command, paired_run_options& chosen) {
+  command
+      .add_option("--read", chosen.read,
+                  "Read the file that both commands write, - for what they print\n--read=-")
+      ->type_name("FILE");
+  CLI::Option* const columns =
+      add_values(command, "--csv", "COLUMN", chosen.choice.columns,
+                 "Read CSV: the columns of a row's name, then that of its number\n"
+                 "--csv=name,milliseconds");
+  command
+      .add_option("--metric", chosen.choice.pattern,
+                  "Read a number: the group of this regular expression\n"
+                  "--metric='([0-9.]+) tokens/s'")
+      ->type_name("REGEX")
+      ->excludes(columns)
+      ->check(check_pattern);
+  command.add_flag("--higher-is-better", chosen.choice.higher_is_better,
+                   "Numbers of --csv and --metric are rates, not times");
+  command
+      .add_option_function<std::string>(
+          "--weights",
+          [&chosen](const std::string& file) {
+            chosen.weights = result::read_weights(json::read_text(file), file);
+          },
+          "CSV file with columns name and weight, for the sum of the rows [all 1]")
+      ->type_name("FILE");
+}
+
 void add_options(CLI::App& command, paired_run_options& chosen) {
   command
       .add_option("--rounds", chosen.rounds,
-                  "Pairs of processes; fewer than 3 give no verdict\n--rounds=12")
+                  "Most pairs of processes; from 12 on fewer suffice where every verdict is sure. "
+                  "Fewer than 3 give no verdict\n--rounds=12")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
+  command.add_flag("--every-round", chosen.every_round,
+                   "Run all rounds, even if every verdict is sure before");
   command.add_option("--seed", chosen.seed, "Seed of the random order in each round")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
@@ -63,6 +108,7 @@ void add_options(CLI::App& command, paired_run_options& chosen) {
       ->type_name("DIR");
   command.add_flag("--verbose", chosen.verbose, "Show on stderr what the programs print");
   add_compare_options(command, chosen.compare, /*of_nodes=*/false);
+  add_output_options(command, chosen);
 }
 
 }  // namespace
@@ -72,7 +118,8 @@ void add_versus(CLI::App& app, const std::vector<std::string>& words) {
       "versus", "Runs two benchmark commands in turn, several times, and compares them");
   command->footer(
       "layerbench versus [OPTIONS] -- OLD COMMAND -- NEW COMMAND\n"
-      "A command may begin with variables: LD_LIBRARY_PATH=/opt/new bench_model --model=resnet50");
+      "A command may begin with variables: LD_LIBRARY_PATH=/opt/new bench_model --model=resnet50\n"
+      "{out} in a command is the file that it writes: pytest --benchmark-json={out}");
   const auto options = std::make_shared<paired_run_options>();
   options->compare.paired = true;
   add_options(*command, *options);

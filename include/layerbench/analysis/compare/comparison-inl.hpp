@@ -51,9 +51,9 @@ struct run_group {
   }
 };
 
-[[nodiscard]] inline time_ratio ratio(std::span<const term> old, std::span<const term> now,
-                                      bool paired) {
-  return paired ? ratio_of_pairs(old, now) : ratio_of(old, now);
+[[nodiscard]] inline compared compare_terms(std::span<const term> old, std::span<const term> now,
+                                            bool paired) {
+  return paired ? compared_pairs(old, now) : compared{ratio_of(old, now)};
 }
 
 inline void compare_layers(const run_group& old, const run_group& now, comparison& all) {
@@ -63,7 +63,7 @@ inline void compare_layers(const run_group& old, const run_group& now, compariso
     if (after) {
       const term first{1, &*before};
       const term second{1, &*after};
-      all.layers.push_back({{ratio({&first, 1}, {&second, 1}, all.paired)}, row});
+      all.layers.push_back({compare_terms({&first, 1}, {&second, 1}, all.paired), row});
     } else {
       all.only_old.push_back(row);
     }
@@ -71,7 +71,6 @@ inline void compare_layers(const run_group& old, const run_group& now, compariso
   for (const identified_row& row : now.rows) {
     if (!old.find(row.id)) all.only_new.push_back(row);
   }
-  set_verdicts(all.layers, all.margin);
 }
 
 /// Primitives of a step by their work.
@@ -152,10 +151,8 @@ inline void compare_case(const planned_case& before, const run_group& old,
     const covered_step first = find_timings(before, old.measured, cache);
     const covered_step second = find_timings(after, now.measured, cache);
     if (!first.missing.empty() || !second.missing.empty()) continue;
-    all.models.push_back({{ratio(terms(first.step), terms(second.step), all.paired)},
-                          before.model_case,
-                          cache,
-                          threads(before.model_case, old.files),
+    all.models.push_back({compare_terms(terms(first.step), terms(second.step), all.paired),
+                          before.model_case, cache, threads(before.model_case, old.files),
                           threads(before.model_case, now.files),
                           top_contributors(first, second, all.paired),
                           left_out(before) ? left_out(before) : left_out(after)});
@@ -182,7 +179,17 @@ inline void compare_models(const run_group& old, const run_group& now, compariso
       all.left_out.push_back({planned.model_case, "only the new side has the case"});
     }
   }
-  set_verdicts(all.models, all.margin);
+}
+
+/// Sets the verdicts. Layers and models are two families: the step is tested by itself.
+inline void judge(comparison& all, std::size_t most_pairs) {
+  if (all.paired) {
+    all.sure =
+        set_pair_verdicts({all.old_files.size(), most_pairs, all.margin}, all.layers, all.models);
+  } else {
+    set_verdicts(all.layers, all.margin);
+    set_verdicts(all.models, all.margin);
+  }
   for (compared_model& model : all.models) {
     if (model.verdict == verdict::same) model.top_contributors.clear();
   }
@@ -232,6 +239,7 @@ LAYERBENCH_INLINE comparison compare(const group& old, const group& now,
   all.paired = chosen.paired;
   detail::compare_layers(before, after, all);
   detail::compare_models(before, after, all);
+  detail::judge(all, chosen.most_pairs);
   if (!all.layers.empty() || !all.models.empty()) return all;
   const auto example = [](const detail::run_group& of) {
     return of.rows.empty() ? std::string("no rows") : "rows such as " + of.rows.front().name;

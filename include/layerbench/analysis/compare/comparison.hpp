@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
+#include <layerbench/analysis/compare/pair_verdicts.hpp>
 #include <layerbench/analysis/compare/pairs.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
 
@@ -20,7 +22,8 @@ struct comparison_options {
   double margin = 0.02;  ///< largest difference from 1 of a ratio that counts as the same
   std::optional<compared_dimension> dimension = {};  ///< nothing: see difference_between()
   bool force = false;                                ///< compare whatever else differs
-  bool paired = false;  ///< the n-th files of both sides were measured side by side
+  bool paired = false;         ///< the n-th files of both sides were measured side by side
+  std::size_t most_pairs = 0;  ///< see pair_plan::most
 };
 
 /// The identity of rows (result::identity), and the name of the first row that has it.
@@ -77,8 +80,11 @@ struct comparison {
   analysis::difference difference;
   double margin = 0;
   bool paired = false;
+  bool sure = false;                   ///< pairs: no further one is needed
   std::vector<compared_layer> layers;  ///< in the order of the old files
   std::vector<compared_model> models;
+  std::string format = {};         ///< of outputs of other programs, whose rows `layers` has
+  std::vector<compared> sum = {};  ///< of those rows; empty where they do not add up
   std::vector<identified_row> only_old;
   std::vector<identified_row> only_new;
   std::vector<uncompared> left_out;

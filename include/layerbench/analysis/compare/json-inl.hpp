@@ -35,10 +35,17 @@ LAYERBENCH_INLINE json::value ratio_json(const compared& of) {
 inline void add_compared(json::value& to, const compared& of) {
   const time_ratio& ratio = of.ratio;
   to.update(ratio_json(of));
-  to.update({{"old_seconds", ratio.old_seconds},
-             {"new_seconds", ratio.new_seconds},
-             {"old_rounds", ratio.old_rounds},
-             {"new_rounds", ratio.new_rounds}});
+  if (of.unit == "s") {
+    to.update({{"old_seconds", ratio.old_seconds}, {"new_seconds", ratio.new_seconds}});
+  } else {
+    to.update({{"old_value", of.value(ratio.old_seconds)},
+               {"new_value", of.value(ratio.new_seconds)},
+               {"unit", of.unit},
+               {"higher_is_better", of.higher_is_better}});
+  }
+  to.update({{"old_rounds", ratio.old_rounds},
+             {"new_rounds", ratio.new_rounds},
+             {"detectable", or_null(of.detectable)}});
 }
 
 LAYERBENCH_INLINE json::value drivers_json(const std::vector<contributor>& all) {
@@ -87,23 +94,33 @@ LAYERBENCH_INLINE json::value to_json(const comparison& all) {
   }
   json::value models = json::value::array();
   for (const auto& model : all.models) models.push_back(detail::model_json(model));
-  return {{"schema", 1},
-          {"old", all.old_files},
-          {"new", all.new_files},
-          {"old_loaded", all.old_loaded},
-          {"new_loaded", all.new_loaded},
-          {"paired", all.paired},
-          {"across", how.dimension ? json::value(name(*how.dimension)) : json::value(nullptr)},
-          {"inferred", how.inferred},
-          {"differing", how.fields},
-          {"forced", how.forced},
-          {"margin", all.margin},
-          {"notes", notes(all)},
-          {"layers", layers},
-          {"models", models},
-          {"only_old", detail::rows_json(all.only_old)},
-          {"only_new", detail::rows_json(all.only_new)},
-          {"uncompared", detail::uncompared_json(all.left_out)}};
+  json::value result{
+      {"schema", 1},
+      {"old", all.old_files},
+      {"new", all.new_files},
+      {"old_loaded", all.old_loaded},
+      {"new_loaded", all.new_loaded},
+      {"paired", all.paired},
+      {"across", how.dimension ? json::value(name(*how.dimension)) : json::value(nullptr)},
+      {"inferred", how.inferred},
+      {"differing", how.fields},
+      {"forced", how.forced},
+      {"margin", all.margin},
+      {"false_alarm_rate", all.paired ? json::value(pair_significance) : json::value(nullptr)},
+      {"notes", notes(all)},
+      {"layers", layers},
+      {"models", models},
+      {"only_old", detail::rows_json(all.only_old)},
+      {"only_new", detail::rows_json(all.only_new)},
+      {"uncompared", detail::uncompared_json(all.left_out)}};
+  if (all.format.empty()) return result;
+  result["format"] = all.format;
+  result["sum"] = nullptr;
+  if (!all.sum.empty()) {
+    result["sum"] = json::value::object();
+    detail::add_compared(result["sum"], all.sum.front());
+  }
+  return result;
 }
 
 }  // namespace layerbench::analysis

@@ -8,6 +8,7 @@
 #include <optional>
 #include <set>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include <layerbench/analysis/base/ratio.hpp>
@@ -17,17 +18,6 @@
 
 /// Ratios of times that were measured in pairs of runs: old and new side by side.
 namespace layerbench::analysis {
-
-namespace detail {
-
-/// Logarithms of the old and new seconds of each pair, and of their ratio.
-struct pairs {
-  std::vector<double> old;
-  std::vector<double> now;
-  std::vector<double> ratios;
-};
-
-}  // namespace detail
 
 /// The fewest pairs with a p. Two would need ratios that agree to a hundredth of the change.
 inline constexpr std::size_t min_pairs = 3;
@@ -46,17 +36,30 @@ namespace detail {
   return seconds;
 }
 
-/// The pairs in which both sides timed all of their terms.
-[[nodiscard]] inline pairs pair_up(std::span<const term> old, std::span<const term> now) {
+/// Logarithms of the old and new seconds of the pairs that have both, and all ratios.
+struct pair_times {
+  std::vector<double> old;
+  std::vector<double> now;
+  log_ratios ratios;
+
+  /// Adds the next pair, whose sides may lack a time.
+  void add(std::optional<double> before, std::optional<double> after) {
+    ratios.emplace_back();
+    if (!before || !after) return;
+    old.push_back(std::log(*before));
+    now.push_back(std::log(*after));
+    ratios.back() = now.back() - old.back();
+  }
+};
+
+/// The pairs in which both sides timed all of their terms, by the number of the run.
+[[nodiscard]] inline pair_times pair_up(std::span<const term> old, std::span<const term> now) {
   const std::vector<std::size_t>& runs = old.front().of->runs;
-  pairs found;
-  for (const std::size_t run : std::set<std::size_t>(runs.begin(), runs.end())) {
-    const std::optional<double> before = seconds_in(run, old);
-    const std::optional<double> after = seconds_in(run, now);
-    if (!before || !after) continue;
-    found.old.push_back(std::log(*before));
-    found.now.push_back(std::log(*after));
-    found.ratios.push_back(found.now.back() - found.old.back());
+  const std::set<std::size_t> numbers(runs.begin(), runs.end());
+  pair_times found;
+  for (const std::size_t run : numbers) {
+    while (found.ratios.size() < run) found.ratios.emplace_back();
+    found.add(seconds_in(run, old), seconds_in(run, now));
   }
   return found;
 }
@@ -81,37 +84,42 @@ namespace detail {
   return pairs < stats::min_sample_size ? of_few : 0;
 }
 
-/// The least change of one ratio that this number of pairs (at least `min_pairs`) finds, in
-/// standard deviations of the logarithms of the pairs' ratios: its p is then `significance`.
-[[nodiscard]] inline double least_found_change(std::size_t pairs) {
-  const auto n = static_cast<double>(pairs);
-  return stats::student_t_quantile(n - 1, 1 - significance) / std::sqrt(n);
+namespace detail {
+
+/// The ratio of pairs, at least one of which has both times.
+[[nodiscard]] inline time_ratio ratio_of(const pair_times& found) {
+  const std::size_t n = found.old.size();
+  time_ratio ratio{std::exp(stats::mean(found.old)), std::exp(stats::mean(found.now)), n, n};
+  std::vector<double> ratios;
+  for (const std::optional<double>& one : found.ratios) {
+    if (one) ratios.push_back(*one);
+  }
+  const auto [least, most] = std::ranges::minmax(ratios);
+  if (n < min_pairs) {
+    ratio.low = std::exp(least);
+    ratio.high = std::exp(most);
+    return ratio;
+  }
+  const double deviation = std::max(stats::stddev(ratios), least_deviation(n));
+  const auto count = static_cast<double>(n);
+  ratio.low = ratio.high = ratio.value();
+  widen({deviation * deviation / count, count - 1}, ratio);
+  return ratio;
 }
+
+}  // namespace detail
 
 /// The ratio of two sums of terms (not empty), `now` by `old`, whose n-th runs are a pair. Machine
 /// conditions that both runs of a pair share cancel in its ratio. Seconds are geometric means over
 /// the pairs, so that their ratio is the geometric mean of the pairs' ratios. The 95 % interval is
 /// Student's of the logarithms of these ratios, with `least_deviation`. With fewer than `min_pairs`
 /// there is no p, and the interval spans the single pairs.
-[[nodiscard]] inline time_ratio ratio_of_pairs(std::span<const term> old,
-                                               std::span<const term> now) {
-  const detail::pairs found = detail::pair_up(old, now);
-  const std::size_t n = found.ratios.size();
-  if (n == 0) {
-    return detail::of_few_rounds({detail::vary(old).seconds, detail::vary(now).seconds}, old, now);
+[[nodiscard]] inline compared compared_pairs(std::span<const term> old, std::span<const term> now) {
+  detail::pair_times found = detail::pair_up(old, now);
+  if (!found.old.empty()) {
+    return {.ratio = detail::ratio_of(found), .pairs = std::move(found.ratios)};
   }
-  time_ratio ratio{std::exp(stats::mean(found.old)), std::exp(stats::mean(found.now)), n, n};
-  const auto [least, most] = std::ranges::minmax(found.ratios);
-  if (n < min_pairs) {
-    ratio.low = std::exp(least);
-    ratio.high = std::exp(most);
-    return ratio;
-  }
-  const double deviation = std::max(stats::stddev(found.ratios), least_deviation(n));
-  const auto count = static_cast<double>(n);
-  ratio.low = ratio.high = ratio.value();
-  detail::widen({deviation * deviation / count, count - 1}, ratio);
-  return ratio;
+  return {detail::of_few_rounds({detail::vary(old).seconds, detail::vary(now).seconds}, old, now)};
 }
 
 }  // namespace layerbench::analysis

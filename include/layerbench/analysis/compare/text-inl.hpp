@@ -89,8 +89,11 @@ LAYERBENCH_INLINE std::string comparison_header(const comparison& all) {
                                 fmt::join(all.new_files, ", ")) +
                     detail::loaded_text(all);
   if (all.paired) {
-    out += fmt::format("{} pairs of runs; each ratio is of one pair, measured close together\n",
-                       all.old_files.size());
+    out += fmt::format(
+        "{} pairs of runs; each ratio is of one pair, measured close together\n"
+        "finds: the smallest change that 9 of 10 such comparisons find; of equal things at most "
+        "{:.2g} % report a change\n",
+        all.old_files.size(), pair_significance * 100);
   }
   if (how.dimension) {
     out += fmt::format("compared across {}{}; fields that differ: {}\n", name(*how.dimension),
@@ -124,6 +127,12 @@ LAYERBENCH_INLINE std::string difference_text(const time_ratio& of) {
                      slower ? "slower" : "faster", low, high);
 }
 
+/// A time, or another number as the program that wrote it does.
+[[nodiscard]] inline std::string value_text(const compared& of, double seconds) {
+  if (of.unit == "s") return units::duration(seconds);
+  return fmt::format("{:.4g}{}{}", of.value(seconds), of.unit.empty() ? "" : " ", of.unit);
+}
+
 /// A layer or model of a table, with its title there.
 struct ratio_row {
   std::string title;
@@ -138,13 +147,20 @@ struct ratio_row {
       std::ranges::any_of(rows, [](const ratio_row& row) { return row.of->ratio.has_interval(); });
   table t{{{std::move(title)}, {"old", right}, {"new", right}, {"new / old", right}}, {}};
   if (intervals) t.columns.push_back({"95 % between", right});
+  const bool pairs = std::ranges::any_of(
+      rows, [](const ratio_row& row) { return row.of->detectable.has_value(); });
+  if (pairs) t.columns.push_back({"finds", right});
   t.columns.push_back({"verdict"});
   for (const ratio_row& row : rows) {
     const time_ratio& ratio = row.of->ratio;
     std::vector<std::string>& cells = t.rows.emplace_back();
-    cells = {row.title, units::duration(ratio.old_seconds), units::duration(ratio.new_seconds),
-             fmt::format("{:.3f}", ratio.value())};
+    cells = {row.title, value_text(*row.of, ratio.old_seconds),
+             value_text(*row.of, ratio.new_seconds), fmt::format("{:.3f}", ratio.value())};
     if (intervals) cells.push_back(between_text(ratio));
+    if (pairs) {
+      const std::optional<double>& change = row.of->detectable;
+      cells.push_back(change ? format::significant(*change * 100, 2) + " %" : "");
+    }
     cells.push_back(verdict_text(*row.of));
   }
   return t;
@@ -190,6 +206,11 @@ LAYERBENCH_INLINE table models_table(const comparison& all) {
 
 namespace detail {
 
+/// What a row is called.
+[[nodiscard]] inline std::string_view row_word(const comparison& all) {
+  return all.format.empty() ? "layer" : "row";
+}
+
 /// The positions of the layers in an order.
 [[nodiscard]] inline std::vector<std::size_t> ordered(const comparison& all, comparison_order by) {
   std::vector<std::size_t> order;
@@ -225,7 +246,7 @@ LAYERBENCH_INLINE table layers_table(const comparison& all, const layers_shown& 
       rows.push_back({names.empty() ? layer.row.name : names[i], &layer});
     }
   }
-  table t = detail::ratio_table("layer", rows);
+  table t = detail::ratio_table(std::string(detail::row_word(all)), rows);
   if (const std::size_t rest = order.size() - rows.size(); rest > 0) {
     std::vector<std::string> cells(t.columns.size());
     cells.front() = fmt::format("{} more", rest);
@@ -244,7 +265,7 @@ namespace detail {
     counts.push_back(fmt::format(
         "{} {}", std::ranges::count(all.layers, kind, &compared_layer::verdict), name(kind)));
   }
-  return fmt::format("{} layers: {} (same: within {:.4g} %)\n", all.layers.size(),
+  return fmt::format("{} {}s: {} (same: within {:.4g} %)\n", all.layers.size(), row_word(all),
                      fmt::join(counts, ", "), all.margin * 100);
 }
 
@@ -272,11 +293,14 @@ LAYERBENCH_INLINE std::string remarks(const comparison& all) {
 LAYERBENCH_INLINE std::string text(const comparison& all, const layers_shown& how) {
   std::string out = comparison_header(all);
   if (!all.models.empty()) out += text(models_table(all)) + top_contributors_text(all) + '\n';
+  if (!all.sum.empty()) {
+    out += text(detail::ratio_table("all rows", {{"sum", &all.sum.front()}})) + '\n';
+  }
   if (!all.layers.empty()) {
     std::vector<std::string> rows;
     for (const compared_layer& layer : all.layers) rows.push_back(layer.row.name);
     const result::short_names names = result::table_names_of(rows, how.wide);
-    if (!names.shared.empty()) out += fmt::format("layers: {}\n", names.shared);
+    if (!names.shared.empty()) out += fmt::format("{}s: {}\n", detail::row_word(all), names.shared);
     out += text(layers_table(all, how, names.own)) + '\n';
   }
   return out + remarks(all);
@@ -293,11 +317,13 @@ LAYERBENCH_INLINE table records(const comparison& all) {
                       ratio.has_interval() ? format::exact(ratio.low) : "",
                       ratio.has_interval() ? format::exact(ratio.high) : "",
                       std::string(name(of.verdict)), ratio.p ? format::exact(of.p) : "",
-                      format::exact(ratio.old_seconds), format::exact(ratio.new_seconds),
-                      std::to_string(ratio.old_rounds), std::to_string(ratio.new_rounds), forced});
+                      format::exact(of.value(ratio.old_seconds)),
+                      format::exact(of.value(ratio.new_seconds)), std::to_string(ratio.old_rounds),
+                      std::to_string(ratio.new_rounds), forced});
   };
   for (const auto& model : all.models)
     add("model", model.model_case.text(), model.model_case.model, model);
+  for (const compared& sum : all.sum) add("sum", "", "", sum);
   for (const auto& layer : all.layers) add("layer", layer.row.id, layer.row.name, layer);
   const auto add_only = [&](const char* kind, const std::vector<identified_row>& rows) {
     for (const auto& row : rows) {

@@ -5,10 +5,13 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/analysis/compare/sign_flips.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/shape/record.hpp>
 
@@ -30,9 +33,18 @@ enum class verdict : std::uint8_t {
 /// A ratio among others, with its verdict.
 struct compared {
   time_ratio ratio;
-  double p = 1;  ///< adjusted for the number of ratios
+  double p = 1;  ///< adjusted for the number of ratios, and of times that they were looked at
   analysis::verdict verdict = verdict::unclear;
+  /// The smallest change that 9 of 10 such comparisons find, 0.02 for 2 %. Only of pairs with a p.
+  std::optional<double> detectable = {};
+  log_ratios pairs = {};          ///< where runs are paired
+  std::string unit = "s";         ///< of the values; empty: unknown
+  bool higher_is_better = false;  ///< the ratio is old / new then, and seconds are 1 / value
 
+  /// A number of the ratio in `unit`.
+  [[nodiscard]] double value(double seconds) const {
+    return higher_is_better ? 1 / seconds : seconds;
+  }
   [[nodiscard]] bool changed() const {
     return verdict == verdict::faster || verdict == verdict::slower;
   }
@@ -43,17 +55,23 @@ inline constexpr double significance = 0.01;
 
 namespace detail {
 
-/// The verdict on a ratio with the adjusted p value `p`.
-[[nodiscard]] inline verdict verdict_on(const time_ratio& ratio, double p, double margin) {
+/// Whether [low, high] lies inside [1 / (1 + margin), 1 + margin].
+[[nodiscard]] inline bool is_within(double low, double high, double margin) {
+  return low >= 1 / (1 + margin) && high <= 1 + margin;
+}
+
+/// The verdict on a ratio with the adjusted p value `p`; below `level` it differs from 1.
+[[nodiscard]] inline verdict verdict_on(const time_ratio& ratio, double p, double level,
+                                        double margin) {
   if (!ratio.p) return verdict::unclear;
-  if (ratio.low >= 1 / (1 + margin) && ratio.high <= 1 + margin) return verdict::same;
-  if (p >= significance) return verdict::unclear;
+  if (is_within(ratio.low, ratio.high, margin)) return verdict::same;
+  if (p >= level) return verdict::unclear;
   return ratio.value() < 1 ? verdict::faster : verdict::slower;
 }
 
 /// The same where small differences are not named, however sure they are.
 [[nodiscard]] inline verdict verdict_beyond_margin(const compared& of, double margin) {
-  const verdict found = verdict_on(of.ratio, of.p, margin);
+  const verdict found = verdict_on(of.ratio, of.p, significance, margin);
   const double ratio = of.ratio.value();
   const bool small = ratio <= 1 + margin && ratio >= 1 / (1 + margin);
   return small && found != verdict::same ? verdict::unclear : found;
@@ -71,7 +89,7 @@ void set_verdicts(std::vector<Compared>& all, double margin) {
   const std::vector<double> adjusted = stats::holm(p);
   for (std::size_t i = 0; i < all.size(); ++i) {
     all[i].p = adjusted[i];
-    all[i].verdict = detail::verdict_on(all[i].ratio, adjusted[i], margin);
+    all[i].verdict = detail::verdict_on(all[i].ratio, adjusted[i], significance, margin);
   }
 }
 

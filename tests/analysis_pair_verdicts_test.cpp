@@ -1,0 +1,236 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <functional>
+#include <optional>
+#include <random>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/analysis/compare/pair_verdicts.hpp>
+#include <layerbench/analysis/compare/sign_flips.hpp>
+#include <layerbench/shape/json.hpp>
+
+// Verdicts on pairs that are looked at several times, on simulated machines and on recorded runs.
+
+namespace layerbench::analysis {
+namespace analysis_pair_verdicts_test {
+
+using ::testing::ElementsAre;
+
+using values = std::vector<double>;
+
+compared row_of(const values& old, const values& now) {
+  detail::pair_times times;
+  for (std::size_t i = 0; i < old.size(); ++i) times.add(old[i], now[i]);
+  return {.ratio = detail::ratio_of(times), .pairs = std::move(times.ratios)};
+}
+
+std::vector<std::size_t> pairs_of(const std::vector<look>& looks) {
+  std::vector<std::size_t> all;
+  for (const look& one : looks) all.push_back(one.pairs);
+  return all;
+}
+
+TEST(Looks, BeginAtTwelvePairs) {
+  EXPECT_THAT(pairs_of(looks_until(5)), ElementsAre(5));
+  EXPECT_THAT(pairs_of(looks_until(12)), ElementsAre(12));
+  EXPECT_THAT(pairs_of(looks_until(30)), ElementsAre(12, 16, 21, 30));
+  double sum = 0;
+  for (const look& one : looks_until(100)) sum += one.share;
+  EXPECT_NEAR(sum, 1, 1e-12);
+}
+
+TEST(SignFlips, CountTheExchangesThatAreAsFarOff) {
+  // Of 512 exchanges none other gives ten equal signs.
+  const log_ratios up(10, 0.01);
+  log_ratios mixed(10, 0.01);
+  for (std::size_t i = 0; i < 5; ++i) mixed[i] = -0.01;
+  const std::vector<const log_ratios*> rows{&up, &mixed};
+  // The exchange of the five pairs makes the second row as far off as the first.
+  EXPECT_THAT(sign_flips(rows, 10).p(), ElementsAre(2. / 512, 1));
+  const std::vector<const log_ratios*> alone{&up};
+  EXPECT_THAT(sign_flips(alone, 10).p(), ElementsAre(1. / 512));
+}
+
+TEST(SignFlips, HaveNoOpinionOnRowsWithFewPairs) {
+  log_ratios few(12, std::nullopt);
+  for (std::size_t i = 0; i < 9; ++i) few[i] = 0.5;
+  const std::vector<const log_ratios*> rows{&few};
+  EXPECT_THAT(sign_flips(rows, 12).p(), ElementsAre(1));
+}
+
+/// A number that a process takes on at random.
+using draw = std::function<double(std::mt19937&)>;
+
+/// Rows of pairs; the first row is `slower` on the new side.
+std::vector<compared> simulated(std::mt19937& random, std::size_t rows, std::size_t pairs,
+                                const draw& seconds, double slower = 1) {
+  std::vector<compared> all;
+  for (std::size_t row = 0; row < rows; ++row) {
+    values old;
+    values now;
+    for (std::size_t i = 0; i < pairs; ++i) {
+      old.push_back(seconds(random));
+      now.push_back(seconds(random) * (row == 0 ? slower : 1));
+    }
+    all.push_back(row_of(old, now));
+  }
+  return all;
+}
+
+draw normal_process(double deviation) {
+  return [=](std::mt19937& random) {
+    return std::exp(std::normal_distribution<double>(0, deviation)(random));
+  };
+}
+
+TEST(PairVerdicts, RaiseFewFalseAlarmsWhereRowsHaveTwoSpeeds) {
+  // As by the addresses of buffers: each row of a process is in one of two states.
+  const draw two_speeds = [](std::mt19937& random) {
+    return 1 + 0.1 * static_cast<double>(random() % 2) +
+           0.0001 * static_cast<double>(random() % 10);
+  };
+  std::mt19937 random(1);
+  constexpr int trials = 200;
+  int alarms = 0;
+  for (int i = 0; i < trials; ++i) {
+    std::vector<compared> rows = simulated(random, 40, 10, two_speeds);
+    static_cast<void>(set_pair_verdicts({10, 0, 0.02}, rows));
+    alarms += std::ranges::any_of(rows, &compared::changed) ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 5);
+}
+
+/// The share of comparisons that find the change which one of them says 9 of 10 find.
+double share_found(std::size_t pairs, std::size_t most, double deviation) {
+  std::mt19937 random(3);
+  constexpr int trials = 300;
+  const pair_plan plan{pairs, most, 0.001};
+  std::vector<double> detectable;
+  for (int i = 0; i < 30; ++i) {
+    std::vector<compared> rows = simulated(random, 8, pairs, normal_process(deviation));
+    static_cast<void>(set_pair_verdicts(plan, rows));
+    detectable.push_back(rows.front().detectable.value());
+  }
+  int found = 0;
+  for (int i = 0; i < trials; ++i) {
+    std::vector<compared> rows =
+        simulated(random, 8, pairs, normal_process(deviation), 1 + stats::mean(detectable));
+    static_cast<void>(set_pair_verdicts(plan, rows));
+    found += rows.front().verdict == verdict::slower ? 1 : 0;
+  }
+  return static_cast<double>(found) / trials;
+}
+
+TEST(PairVerdicts, FindTheChangeThatTheyAreSaidToFind) {
+  for (const std::size_t pairs : {5U, 12U, 20U}) {
+    EXPECT_NEAR(share_found(pairs, 0, 0.01), 0.9, 0.06) << pairs;
+  }
+  EXPECT_NEAR(share_found(30, 30, 0.01), 0.93, 0.06) << "earlier looks may find it, too";
+}
+
+TEST(PairVerdicts, DoNotCallSmallChangesFound) {
+  std::mt19937 random(1);
+  std::vector<compared> rows = simulated(random, 3, 12, normal_process(0.0001), 1.015);
+  EXPECT_TRUE(set_pair_verdicts({12, 0, 0.02}, rows));
+  EXPECT_EQ(rows.front().verdict, verdict::same);
+  EXPECT_NEAR(rows.front().detectable.value(), 0.02, 0.0005) << "the margin is what it takes";
+}
+
+TEST(PairVerdicts, AreSureOfPlainCasesOnly) {
+  std::mt19937 random(1);
+  std::vector<compared> plain = simulated(random, 3, 12, normal_process(0.002), 1.1);
+  EXPECT_TRUE(set_pair_verdicts({12, 30, 0.02}, plain));
+  EXPECT_EQ(plain.front().verdict, verdict::slower);
+  std::vector<compared> noisy = simulated(random, 3, 12, normal_process(0.2));
+  EXPECT_FALSE(set_pair_verdicts({12, 30, 0.02}, noisy));
+  std::vector<compared> close = simulated(random, 1, 12, normal_process(0.02));
+  const bool sure = set_pair_verdicts({12, 0, 0.026}, close);
+  std::vector<compared> looked = close;
+  EXPECT_LE(set_pair_verdicts({12, 30, 0.026}, looked), sure) << "a first look needs more";
+}
+
+TEST(PairVerdicts, ShareTheFalseAlarmsOfListsAndLooks) {
+  std::mt19937 random(1);
+  std::vector<compared> rows = simulated(random, 3, 16, normal_process(0.01), 1.01);
+  std::vector<compared> sum{rows.front()};
+  static_cast<void>(set_pair_verdicts({16, 0, 0.001}, sum));
+  const double alone = sum.front().p;
+  static_cast<void>(set_pair_verdicts({16, 0, 0.001}, rows, sum));
+  EXPECT_NEAR(sum.front().p, 2 * alone, 1e-12);
+  static_cast<void>(set_pair_verdicts({16, 30, 0.001}, sum));
+  EXPECT_GT(sum.front().p, 2 * alone) << "an early look has a small share";
+}
+
+/// Microseconds of recorded processes, by process and row.
+const std::vector<values>& recorded() {
+  static const std::vector<values> all = [] {
+    std::istringstream text(
+        json::read_text(LAYERBENCH_SOURCE_DIR "/tests/data/recorded_processes.csv"));
+    std::vector<values> found;
+    for (std::string line; std::getline(text, line);) {
+      if (line.starts_with('#')) continue;
+      std::ranges::replace(line, ',', ' ');
+      std::istringstream numbers(line);
+      values& process = found.emplace_back();
+      for (double number = 0; numbers >> number;) process.push_back(number);
+    }
+    return found;
+  }();
+  return all;
+}
+
+/// Every second recorded row and the sum of all, of processes that ran one after another, from
+/// `first` on. A coin says which of two is the old one.
+std::pair<std::vector<compared>, std::vector<compared>> replayed(std::mt19937& random,
+                                                                 std::size_t first,
+                                                                 std::size_t pairs) {
+  const std::vector<values>& from = recorded();
+  std::vector<std::pair<std::size_t, std::size_t>> sides;
+  for (std::size_t i = 0; i < pairs; ++i) {
+    std::size_t one = (first + 2 * i) % from.size();
+    std::size_t other = (first + 2 * i + 1) % from.size();
+    if (random() % 2 == 0) std::swap(one, other);
+    sides.emplace_back(one, other);
+  }
+  const auto compared_by = [&](const std::function<double(const values&)>& seconds) {
+    values old;
+    values now;
+    for (const auto& [before, after] : sides) {
+      old.push_back(seconds(from[before]));
+      now.push_back(seconds(from[after]));
+    }
+    return row_of(old, now);
+  };
+  std::vector<compared> rows;
+  for (std::size_t row = 0; row < from.front().size(); row += 2) {
+    rows.push_back(compared_by([=](const values& process) { return process[row]; }));
+  }
+  return {std::move(rows), {compared_by([](const values& process) {
+            double sum = 0;
+            for (const double one : process) sum += one;
+            return sum;
+          })}};
+}
+
+TEST(PairVerdicts, RaiseOneFalseAlarmAtMostInTwoHundredRecordedSelfComparisons) {
+  std::mt19937 random(11);
+  int alarms = 0;
+  for (int i = 0; i < 200; ++i) {
+    const std::size_t first = random() % recorded().size();
+    auto [rows, sum] = replayed(random, first, 21);
+    static_cast<void>(set_pair_verdicts({21, 21, 0.02}, rows, sum));
+    alarms += std::ranges::any_of(rows, &compared::changed) || sum.front().changed() ? 1 : 0;
+  }
+  EXPECT_LE(alarms, 1);
+}
+
+}  // namespace analysis_pair_verdicts_test
+}  // namespace layerbench::analysis
