@@ -3,5 +3,5 @@
 #include <layerbench/cli/curve_run-inl.hpp>
 #include <layerbench/cli/google_formats-inl.hpp>
 #include <layerbench/cli/main-inl.hpp>
-#include <layerbench/cli/measure-inl.hpp>
+#include <layerbench/cli/measure_suite-inl.hpp>
 #include <layerbench/cli/run_program-inl.hpp>

@@ -6,7 +6,7 @@
 #include <layerbench/analysis/scaling/data_parallel-inl.hpp>
 #include <layerbench/analysis/scaling/json-inl.hpp>
 #include <layerbench/analysis/scaling/network_file-inl.hpp>
-#include <layerbench/analysis/scaling/scaling-inl.hpp>
+#include <layerbench/analysis/scaling/parallel_step-inl.hpp>
 #include <layerbench/analysis/scaling/text-inl.hpp>
 #include <layerbench/analysis/validate/text-inl.hpp>
 #include <layerbench/analysis/validate/validation-inl.hpp>

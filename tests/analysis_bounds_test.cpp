@@ -8,7 +8,7 @@
 
 #include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
-#include <layerbench/analysis/roofline/bounds.hpp>
+#include <layerbench/analysis/roofline/bottlenecks.hpp>
 
 #include "support/mentions.hpp"
 #include "support/peaks.hpp"

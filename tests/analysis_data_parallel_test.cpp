@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/scaling/data_parallel.hpp>
+#include <layerbench/analysis/scaling/parallel_step.hpp>
 #include <layerbench/model/totals.hpp>
 
 #include "support/mentions.hpp"

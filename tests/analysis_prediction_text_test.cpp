@@ -10,8 +10,8 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/base/headline.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
-#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/scaling/scaling.hpp>
+#include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 
 #include "support/mentions.hpp"

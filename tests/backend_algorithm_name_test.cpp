@@ -4,7 +4,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/backend/algorithm_name.hpp>
+#include <layerbench/backend/algorithm_parts.hpp>
 #include <layerbench/op/list.hpp>
 
 #include "support/built_backends.hpp"

@@ -14,7 +14,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/backend/algorithm_name.hpp>
+#include <layerbench/backend/algorithm_parts.hpp>
 #include <layerbench/base/error.hpp>
 
 #include "support/built_backends.hpp"

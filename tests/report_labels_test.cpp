@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/roofline/bounds.hpp>
+#include <layerbench/analysis/roofline/bottlenecks.hpp>
 #include <layerbench/report/error_chart.hpp>
 #include <layerbench/report/page.hpp>
 #include <layerbench/report/roofline_chart.hpp>

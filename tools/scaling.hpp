@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/analysis/scaling/scaling.hpp>
+#include <layerbench/analysis/scaling/data_parallel.hpp>
 
 #include "commands.hpp"
 

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/scaling/scaling.hpp>
+#include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/result/manifest_json.hpp>

@@ -4,7 +4,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/algorithm_name.hpp>
+#include <layerbench/backend/algorithm_parts.hpp>
 #include <layerbench/backend/device.hpp>
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/base/compiled.hpp>

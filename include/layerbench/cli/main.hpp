@@ -3,7 +3,7 @@
 #pragma once
 
 #include <layerbench/backend/registry.hpp>
-#include <layerbench/cli/measure.hpp>
+#include <layerbench/cli/measure_suite.hpp>
 #include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/program.hpp>
 

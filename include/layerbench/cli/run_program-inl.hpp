@@ -24,7 +24,7 @@
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/curve_run.hpp>
 #include <layerbench/cli/launcher.hpp>
-#include <layerbench/cli/measure.hpp>
+#include <layerbench/cli/measure_suite.hpp>
 #include <layerbench/cli/run_program.hpp>
 #include <layerbench/cli/select.hpp>
 #include <layerbench/machine/core_latency.hpp>

@@ -4,7 +4,7 @@
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/cli/measure.hpp>
+#include <layerbench/cli/measure_suite.hpp>
 #include <layerbench/ranks/communicator.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>

@@ -10,8 +10,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/headline.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
-#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/table.hpp>

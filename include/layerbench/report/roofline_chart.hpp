@@ -15,7 +15,7 @@
 
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/roofline.hpp>
-#include <layerbench/analysis/roofline/bounds.hpp>
+#include <layerbench/analysis/roofline/bottlenecks.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/report/html.hpp>
 #include <layerbench/report/label_layout.hpp>

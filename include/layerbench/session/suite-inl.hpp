@@ -25,7 +25,7 @@
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/session/model_variants.hpp>
+#include <layerbench/session/graph_variants.hpp>
 #include <layerbench/session/planned_step.hpp>
 #include <layerbench/session/suite.hpp>
 #include <layerbench/session/suite_devices.hpp>

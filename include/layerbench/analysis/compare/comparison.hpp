@@ -12,7 +12,7 @@
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/analysis/compare/pair_verdicts.hpp>
-#include <layerbench/analysis/compare/pairs.hpp>
+#include <layerbench/analysis/compare/paired_ratio.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
 
 /// Comparison of two runs or sets of runs: which layers and models became faster or slower.

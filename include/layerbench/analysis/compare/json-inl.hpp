@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include <layerbench/analysis/base/json.hpp>
+#include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/analysis/compare/json.hpp>

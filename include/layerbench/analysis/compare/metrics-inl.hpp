@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/compare/metrics.hpp>
-#include <layerbench/analysis/compare/pairs.hpp>
+#include <layerbench/analysis/compare/paired_ratio.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 

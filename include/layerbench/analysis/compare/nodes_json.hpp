@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/analysis/base/json.hpp>
+#include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/nodes.hpp>
 #include <layerbench/analysis/compare/nodes_text.hpp>

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/analysis/compare/pairs.hpp>
+#include <layerbench/analysis/compare/paired_ratio.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
 
 /// Verdicts on pairs that are looked at several times while they are measured.

@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include <layerbench/analysis/base/bootstrap_interval.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
+#include <layerbench/analysis/base/timings.hpp>
 
 /// The time of a layer or a step in one file or on one node, among others that it is compared with.
 namespace layerbench::analysis {

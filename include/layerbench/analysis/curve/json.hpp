@@ -5,7 +5,7 @@
 #include <span>
 #include <utility>
 
-#include <layerbench/analysis/base/json.hpp>
+#include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/curve/curve.hpp>
 #include <layerbench/shape/record.hpp>
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include <layerbench/analysis/base/json.hpp>
+#include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/predict/derived_figure.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/text.hpp>

@@ -12,8 +12,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/analysis/base/headline.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
-#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/predict/derived_figure.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>

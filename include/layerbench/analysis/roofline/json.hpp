@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include <layerbench/analysis/base/prediction.hpp>
-#include <layerbench/analysis/roofline/bounds.hpp>
+#include <layerbench/analysis/roofline/bottlenecks.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// What limits a step, as JSON: part of the contract of docs/formats.md.

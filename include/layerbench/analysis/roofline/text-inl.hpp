@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/text.hpp>
-#include <layerbench/analysis/roofline/bounds.hpp>
+#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/roofline/bottlenecks.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>

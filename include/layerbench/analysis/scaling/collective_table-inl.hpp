@@ -9,9 +9,9 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
+#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
@@ -33,8 +33,7 @@ namespace detail {
 LAYERBENCH_INLINE collective_table::collective_table(std::span<const result::results> files) {
   for (const auto& [of, rounds] : rounds_in(files)) {
     std::size_t number = 0;
-    const step_time time =
-        add_up(rounds.seconds(), std::vector<term>{{1, &rounds}}, number);
+    const step_time time = add_up(rounds.seconds(), std::vector<term>{{1, &rounds}}, number);
     sizes_[of.first].push_back(
         {static_cast<double>(of.second), {time.seconds, time.sampling_low, time.sampling_high}});
   }

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include <layerbench/analysis/base/timings.hpp>
-#include <layerbench/analysis/scaling/link.hpp>
+#include <layerbench/analysis/scaling/allreduce_model.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/result/measurement.hpp>
 

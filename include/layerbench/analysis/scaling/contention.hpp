@@ -12,7 +12,7 @@
 #include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/base/ratio.hpp>
-#include <layerbench/analysis/scaling/data_parallel.hpp>
+#include <layerbench/analysis/scaling/parallel_step.hpp>
 
 /// Contention between computing and sending gradients, as measured.
 namespace layerbench::analysis {

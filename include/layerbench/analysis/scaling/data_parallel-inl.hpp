@@ -3,133 +3,172 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <limits>
+#include <filesystem>
+#include <string>
+
+#include <fmt/format.h>
 
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/optimizer.hpp>
+#include <layerbench/model/shape_file.hpp>
 
 namespace layerbench::analysis {
 
+LAYERBENCH_INLINE used_contention given_contention(const scaling_options& how) {
+  if (!how.contention) return {};
+  const slowdowns given{.computing = *how.contention};
+  return {{given, given, given}, contention_source::given};
+}
+
 namespace detail {
 
-/// Simulates the backward part and the buckets sent meanwhile. Times are from its start.
-class backward_part {
- public:
-  backward_part(double work, const slowdowns& slower) : work_(work), slower_(slower) {}
-
-  /// Sends a bucket that is ready after `ready` seconds of work and takes `seconds` alone.
-  time_span send(double ready, double seconds) {
-    // All delays of computing so far end before the channel becomes free.
-    const double begin = std::max(free_, ready + slowed_);
-    done_ = std::max(done_, ready);
-    const double computed = std::min(work_ - done_, seconds * slower_.sending / slower_.computing);
-    const double overlap = computed * slower_.computing;
-    done_ += computed;
-    slowed_ += overlap - computed;
-    free_ = begin + overlap + std::max(0.0, seconds - overlap / slower_.sending);
-    return {begin, free_};
+/// The files whose rows a prediction uses.
+[[nodiscard]] inline group files_of(const prediction& p, std::span<const result::results> files) {
+  group used;
+  for (const result::results& file : files) {
+    if (std::ranges::find(p.files, file.file) != p.files.end()) used.push_back(&file);
   }
-  /// Seconds by which contention has delayed computing.
-  [[nodiscard]] double slowed() const { return slowed_; }
+  return used;
+}
 
- private:
-  double work_;
-  slowdowns slower_;
-  double free_ = 0;  ///< when the channel becomes free
-  double done_ = 0;  ///< seconds of work done when the channel last became free
-  double slowed_ = 0;
-};
+LAYERBENCH_INLINE model::graph graph_of(const result::case_name& model_case, const group& its_files,
+                                        const options& chosen) {
+  std::filesystem::path path;
+  try {
+    path = given_path(model_case, its_files, chosen).value_or(std::filesystem::path{});
+    if (path.empty()) path = model::find(model_case.model, chosen.shapes);
+  } catch (const nothing_matched& unknown) {
+    throw nothing_matched(
+        fmt::format("{}; its order of calls says when gradients are ready: give the shape file "
+                    "that was measured with --model PATH",
+                    unknown.what()));
+  }
+  return model::load(path, replaced_parameters(model::load(path), model_case));
+}
+
+/// The value for --model: the path if the user gave one, else the name.
+[[nodiscard]] inline std::string model_argument(const result::case_name& model_case,
+                                                const group& its_files, const options& chosen) {
+  const auto path = given_path(model_case, its_files, chosen);
+  return path ? path->string() : model_case.model;
+}
+
+/// The compute step of a predicted step.
+[[nodiscard]] inline std::shared_ptr<const compute_step> compute_step_of(const prediction& p,
+                                                                         const group& its_files,
+                                                                         const options& chosen) {
+  const model::training how = its_files.empty() ? model::training{} : training_of(its_files);
+  return std::make_shared<const compute_step>(analysis::compute_step_of(
+      p, graph_of(p.model_case, its_files, chosen), how, chosen.overhead_per_layer));
+}
+
+/// Whether two predictions differ in nothing but their batch.
+[[nodiscard]] inline bool same_but_batch(const prediction& a, const prediction& b) {
+  result::case_name model_case = a.model_case;
+  model_case.batch = b.model_case.batch;
+  return model_case == b.model_case && a.threads == b.threads && a.files == b.files;
+}
+
+/// The prediction for one of n equal parts of the batch. Throws usage_error if the batch cannot be
+/// divided, and error, which says how to measure it with `model` as --model takes it, if that case
+/// was not measured.
+[[nodiscard]] inline const prediction& part_of(const prediction& all, std::int64_t n,
+                                               std::span<const prediction> known,
+                                               const std::string& model) {
+  if (all.model_case.batch % n != 0) {
+    throw usage_error(fmt::format("strong scaling: {} images cannot be divided among {} devices",
+                                  all.model_case.batch, n));
+  }
+  const std::int64_t batch = all.model_case.batch / n;
+  for (const prediction& part : known) {
+    if (part.model_case.batch == batch && part.step && same_but_batch(part, all)) return part;
+  }
+  throw error(
+      fmt::format("strong scaling of {} to {} devices needs timings at batch {}, which the files "
+                  "do not have; measure them: bench_model --phase=training --model={} --batch={} "
+                  "--benchmark_out=FILE",
+                  all.model_case.text(), n, batch, model, batch),
+      exit_code::incomplete);
+}
+
+/// Throws the error for a case of several ranks, which asks for one of a single rank.
+[[noreturn]] inline void refuse_several_ranks(const prediction& p, const std::string& model) {
+  const result::case_name& of = p.model_case;
+  throw error(
+      fmt::format("{}: a step of {} ranks, all-reduces included, says nothing of other numbers; "
+                  "measure one rank: bench_model --phase=training --model={} --batch={} --dtype={} "
+                  "--backend={} --threads={} --benchmark_out=FILE",
+                  of.text(), of.ranks(), model, of.batch, of.dtype, of.backend,
+                  std::max<std::int64_t>(1, p.threads)),
+      exit_code::incomplete);
+}
+
+/// The contention of a predicted case: the given one, else the measured one. Throws error if
+/// several were measured.
+[[nodiscard]] inline used_contention used_contention_of(
+    const prediction& p, const group& its_files, const scaling_options& how,
+    std::span<const measured_contention> measured) {
+  if (how.contention) return given_contention(how);
+  const std::string device = its_files.empty() ? "" : its_files.front()->device();
+  used_contention found;
+  for (const measured_contention& contention : measured) {
+    if (!contention.holds_for(p.model_case, p.threads, device)) continue;
+    if (found.from == contention_source::measured) {
+      throw error(fmt::format("{}: its contention was measured under several conditions, or by "
+                              "several numbers of ranks; leave files out, or give --contention",
+                              p.model_case.text()),
+                  exit_code::incomplete);
+    }
+    found = {at_least_one(contention.factors), contention_source::measured, contention.files,
+             contention.sending_known};
+  }
+  return found;
+}
 
 }  // namespace detail
 
-LAYERBENCH_INLINE parallel_step parallel_step_of(const compute_step& step,
-                                                 const std::function<double(double)>& seconds_of,
-                                                 const slowdowns& slower, double factor) {
-  const double forward = factor * step.seconds(model::step_part::forward);
-  const double backward = factor * step.seconds(model::step_part::backward);
-  const double alone = factor * step.whole.seconds;
-  parallel_step result;
-  detail::backward_part part(backward, slower);
-  for (const timed_bucket& bucket : step.buckets) {
-    const double seconds = seconds_of(static_cast<double>(bucket.what.bytes));
-    const time_span sent = part.send(factor * bucket.ready, seconds);
-    result.sent.push_back({forward + sent.begin, forward + sent.end});
-    result.communication += seconds;
-  }
-  result.slowed = part.slowed();
-  result.backward_end = forward + backward + result.slowed;
-  if (!result.sent.empty()) {
-    result.exposed = std::max(0.0, result.sent.back().end - result.backward_end);
-  }
-  result.seconds = alone + result.slowed + result.exposed;
-  result.no_overlap = alone + result.communication;
-  detail::backward_part at_once(backward, slower);
-  const time_span all = at_once.send(0, result.communication);
-  result.full_overlap = alone - backward + std::max(all.end, backward + at_once.slowed());
-  return result;
-}
-
-LAYERBENCH_INLINE std::vector<time_span> call_spans(const compute_step& computed,
-                                                    const parallel_step& step, double contention) {
-  std::vector<time_span> all;
-  double now = 0;
-  std::size_t next = 0;  // bucket whose sending has not ended
-  const auto compute = [&](double work) {
-    while (work > 0) {
-      while (next < step.sent.size() && step.sent[next].end <= now) ++next;
-      const bool known = next < step.sent.size();
-      const bool slow = known && step.sent[next].begin <= now;
-      const double pace = slow ? contention : 1;
-      const double until = slow    ? step.sent[next].end
-                           : known ? step.sent[next].begin
-                                   : std::numeric_limits<double>::infinity();
-      const bool reaches = now + pace * work >= until;
-      const double reached = reaches ? until : now + pace * work;
-      work = reaches ? work - (until - now) / pace : 0;
-      now = reached;
-    }
+LAYERBENCH_INLINE std::vector<data_parallel> predict_data_parallel(
+    std::span<const prediction> predictions, std::span<const result::results> files,
+    const options& chosen, const scaling_options& how,
+    std::span<const measured_contention> measured) {
+  const auto work_of = [&](const prediction& p) {
+    const group used = detail::files_of(p, files);
+    return device_work{detail::compute_step_of(p, used, chosen),
+                       detail::used_contention_of(p, used, how, measured)};
   };
-  for (const timed_call& call : computed.calls) {
-    if (call.part == model::step_part::update && !step.sent.empty()) {
-      now = std::max(now, step.sent.back().end);
+  const auto argument_of = [&](const prediction& p) {
+    return detail::model_argument(p.model_case, detail::files_of(p, files), chosen);
+  };
+  std::vector<data_parallel> all;
+  const prediction* of_ranks = nullptr;
+  for (const prediction& single : predictions) {
+    if (!single.step || single.partial()) continue;
+    if (single.model_case.ranks() > 1) {
+      of_ranks = &single;
+      continue;
     }
-    const double begin = now;
-    compute(call.seconds);
-    all.push_back({begin, now});
+    if (how.scaling == scaling::weak) {
+      const device_work work = work_of(single);
+      const auto same = [&](std::int64_t) -> const device_work& { return work; };
+      all.push_back(scale_up(single, how, same));
+      continue;
+    }
+    const bool largest = std::ranges::none_of(predictions, [&](const prediction& other) {
+      return other.model_case.batch > single.model_case.batch &&
+             detail::same_but_batch(other, single);
+    });
+    if (!largest) continue;
+    all.push_back(scale_up(single, how, [&](std::int64_t n) {
+      return work_of(detail::part_of(single, n, predictions, argument_of(single)));
+    }));
+  }
+  if (all.empty() && of_ranks != nullptr) {
+    detail::refuse_several_ranks(*of_ranks, argument_of(*of_ranks));
   }
   return all;
-}
-
-LAYERBENCH_INLINE slowdown_interval at_least_one(slowdown_interval of) {
-  for (slowdowns* factors : {&of.usual, &of.low, &of.high}) {
-    factors->computing = std::max(1.0, factors->computing);
-    factors->sending = std::max(1.0, factors->sending);
-  }
-  return of;
-}
-
-LAYERBENCH_INLINE scaled_step scale(const compute_step& computed, std::int64_t batch,
-                                    std::int64_t devices, const network& interconnect,
-                                    const used_contention& contention, double alone) {
-  require_capacity(interconnect, devices);
-  const used_contention used = devices == 1 ? used_contention{} : contention;
-  const auto step = [&](double collective_time::* bound, const slowdowns& slower, double factor) {
-    const auto seconds_of = [&](double bytes) {
-      return allreduce_time(interconnect, bytes, devices).*bound;
-    };
-    return parallel_step_of(computed, seconds_of, slower, factor);
-  };
-  const double seconds = computed.whole.seconds;
-  const auto& [usual, low, high] = used.factors;
-  scaled_step result{devices, batch, used, step(&collective_time::seconds, usual, 1)};
-  result.seconds_low = step(&collective_time::low, low, computed.whole.low() / seconds).seconds;
-  result.seconds_high = step(&collective_time::high, high, computed.whole.high() / seconds).seconds;
-  result.extrapolated = std::ranges::any_of(computed.buckets, [&](const timed_bucket& bucket) {
-    return extrapolates(interconnect, static_cast<double>(bucket.what.bytes), devices);
-  });
-  result.efficiency = result.images_per_second() / (static_cast<double>(devices) * alone);
-  return result;
 }
 
 }  // namespace layerbench::analysis

@@ -5,7 +5,7 @@
 #include <memory>
 #include <variant>
 
-#include <layerbench/analysis/base/json.hpp>
+#include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/scaling/json.hpp>
 #include <layerbench/base/compiled.hpp>

@@ -5,7 +5,7 @@
 #include <span>
 
 #include <layerbench/analysis/scaling/contention.hpp>
-#include <layerbench/analysis/scaling/scaling.hpp>
+#include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// Training on many devices, and measured contention, as JSON: the contract of docs/formats.md.

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/scaling/allreduce_model.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
-#include <layerbench/analysis/scaling/link.hpp>
 #include <layerbench/base/error.hpp>
 
 /// The network between the devices that train a model together.

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/base/repeated_rounds.hpp>
+#include <layerbench/analysis/scaling/allreduce_model.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
-#include <layerbench/analysis/scaling/link.hpp>
 #include <layerbench/analysis/scaling/network_file.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/find.hpp>

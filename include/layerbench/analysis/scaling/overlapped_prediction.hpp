@@ -6,7 +6,7 @@
 #include <string>
 
 #include <layerbench/analysis/scaling/contention.hpp>
-#include <layerbench/analysis/scaling/data_parallel.hpp>
+#include <layerbench/analysis/scaling/parallel_step.hpp>
 #include <layerbench/op/allreduce.hpp>
 
 /// Prediction of a step of several ranks that send gradients while they compute.

@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/text.hpp>
+#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/scaling/allreduce_model.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
-#include <layerbench/analysis/scaling/link.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>

@@ -6,8 +6,8 @@
 #include <string>
 
 #include <layerbench/analysis/scaling/contention.hpp>
+#include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/analysis/scaling/network.hpp>
-#include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/base/table.hpp>
 
 /// Networks, training on many devices, and measured contention, as text and as CSV.

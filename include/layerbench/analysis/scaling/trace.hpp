@@ -8,7 +8,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/scaling/scaling.hpp>
+#include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// The timeline of a step in Chrome's trace format, which Perfetto reads too.

@@ -6,7 +6,7 @@
 #include <span>
 #include <string>
 
-#include <layerbench/analysis/base/json.hpp>
+#include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/shape/json.hpp>

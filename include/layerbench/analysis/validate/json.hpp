@@ -4,7 +4,7 @@
 
 #include <vector>
 
-#include <layerbench/analysis/base/json.hpp>
+#include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/shape/json.hpp>

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/analysis/base/headline.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
-#include <layerbench/analysis/base/text.hpp>
 #include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>

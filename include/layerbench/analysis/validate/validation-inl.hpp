@@ -12,8 +12,8 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/analysis/scaling/overlapped_prediction.hpp>
-#include <layerbench/analysis/scaling/scaling.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/program_path.hpp>

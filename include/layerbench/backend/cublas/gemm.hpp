@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/algorithm_name.hpp>
+#include <layerbench/backend/algorithm_parts.hpp>
 #include <layerbench/backend/cublas/matmul.hpp>
 #include <layerbench/backend/kernels/gpu/post_kernel.hpp>
 #include <layerbench/backend/kernels/gpu/tensor_plan.hpp>

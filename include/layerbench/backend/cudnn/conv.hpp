@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/algorithm_name.hpp>
+#include <layerbench/backend/algorithm_parts.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/graph.hpp>
 #include <layerbench/backend/cudnn/operation_graph.hpp>

@@ -15,7 +15,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/algorithm_name.hpp>
+#include <layerbench/backend/algorithm_parts.hpp>
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/cudnn/descriptor.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>

@@ -29,5 +29,5 @@ exit_code measure_suite(const options& o, const program& what, const registry& k
 }  // namespace layerbench::run
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/cli/measure-inl.hpp>
+#include <layerbench/cli/measure_suite-inl.hpp>
 #endif

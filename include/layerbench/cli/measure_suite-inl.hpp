@@ -18,7 +18,7 @@
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/cli/context.hpp>
 #include <layerbench/cli/google_formats.hpp>
-#include <layerbench/cli/measure.hpp>
+#include <layerbench/cli/measure_suite.hpp>
 #include <layerbench/cli/result_sink.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/machine/watch.hpp>
