@@ -151,7 +151,7 @@ class strided_operands : public run::any_plan {
 template <std::derived_from<strided_operands> Operands>
 class call_plan : public Operands {
  public:
-  /// Functions and kernels, separated by "+" (backend/algorithm_name.hpp).
+  /// Functions and kernels, separated by "+" (backend/algorithm_parts.hpp).
   [[nodiscard]] std::string algorithm() const override { return algorithm_; }
 
   struct binding {

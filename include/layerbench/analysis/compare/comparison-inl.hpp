@@ -53,7 +53,7 @@ struct run_group {
 
 [[nodiscard]] inline compared compare_terms(std::span<const term> old, std::span<const term> now,
                                             bool paired) {
-  return paired ? compared_pairs(old, now) : compared{ratio_of(old, now)};
+  return paired ? compared_pairs(old, now) : compared{analysis::ratio_of(old, now)};
 }
 
 inline void compare_layers(const run_group& old, const run_group& now, comparison& all) {
