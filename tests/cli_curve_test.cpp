@@ -16,7 +16,7 @@
 
 #include "support/temporary_directory.hpp"
 
-/// A library that has another algorithm, of half the time, from a batch of 21 on.
+/// A library that has another algorithm from a batch of 21 on.
 struct switching : layerbench::reference::backend {
   static constexpr std::string_view name = "switching";
   using backend::backend;
@@ -28,14 +28,6 @@ struct layerbench::plan<switching, layerbench::op::activation>
   plan(switching& device, const op::activation& o, const plan_request& request)
       : base(device, o, request), batch_(o.dims.front()) {}
   [[nodiscard]] std::string algorithm() const override { return batch_ < 21 ? "small" : "large"; }
-  void run(const auto& bound) const {
-    const double microseconds = batch_ < 21 ? 20 : 10;
-    const double end =
-        run::now(run::clock::thread_cpu) + 1e-6 * microseconds * static_cast<double>(batch_);
-    base::run(bound);
-    while (run::now(run::clock::thread_cpu) < end) {
-    }
-  }
 
  private:
   std::int64_t batch_;
