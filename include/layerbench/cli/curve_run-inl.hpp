@@ -204,23 +204,30 @@ class curve_run {
     return above == taken_.end() ? longer : std::min(longer, above->second);
   }
 
-  /// The largest wanted size above the measured ones that takes at most a third of what is left.
+  /// The largest wanted size above the measured ones that takes at most a third of the time left,
+  /// or half of it once there is a curve.
   [[nodiscard]] std::optional<std::int64_t> largest_affordable() const {
     for (auto size = wanted_.rbegin(); size != wanted_.rend(); ++size) {
       if (*size <= steps_.rbegin()->first) break;
-      if (*size <= most_ && expected(step_seconds(*size)) <= left() / 3) return *size;
+      const double share = left() / (curves_.empty() ? 3 : 2);
+      if (*size <= most_ && expected(step_seconds(*size)) <= share) return *size;
     }
     return std::nullopt;
   }
 
-  /// The second size, which a curve needs whatever the budget is: twice the least one or more, and
-  /// the longest context, which costs little.
+  /// The second size, which a curve needs whatever the budget is: the largest one that takes at
+  /// most twice the time of the first, and at least twice the first size. The longest context costs
+  /// little.
   [[nodiscard]] std::optional<std::int64_t> second() const {
-    const std::int64_t size =
-        over_ == analysis::size_axis::context || 2 * wanted_.front() > wanted_.back()
-            ? wanted_.back()
-            : *std::ranges::lower_bound(wanted_, 2 * wanted_.front());
-    return size > steps_.rbegin()->first && size <= most_ ? std::optional(size) : std::nullopt;
+    const double first = expected(steps_.begin()->second);
+    const auto twice = std::ranges::lower_bound(wanted_, 2 * wanted_.front());
+    const std::int64_t least = twice == wanted_.end() ? wanted_.back() : *twice;
+    const auto found = std::find_if(wanted_.rbegin(), wanted_.rend(), [&](std::int64_t size) {
+      return over_ == analysis::size_axis::context || size <= least ||
+             expected(step_seconds(size)) <= 2 * first;
+    });
+    const bool is_new = *found > steps_.rbegin()->first && *found <= most_;
+    return is_new ? std::optional(*found) : std::nullopt;
   }
 
   /// The size to measure next; nothing if all is known, or no time is left.
