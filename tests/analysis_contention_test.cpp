@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/json.hpp>

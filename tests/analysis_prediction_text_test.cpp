@@ -10,7 +10,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/predict/text.hpp>

@@ -193,6 +193,7 @@ TEST(Help, HasEveryOption) {
                                              {"--collectives", {"bench_allreduce"}},
                                              {"--out-of-place", {"bench_allreduce"}},
                                              {"--registered", {"bench_allreduce"}},
+                                             {"--curve", {"bench_model"}},
                                              {"--yes", {"bench_allreduce"}}};
   for (const std::string& program : testing::bench_programs) {
     const testing::outcome done = bench(program, {"--help"});

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/predict/json.hpp>
 #include <layerbench/analysis/validate/json.hpp>
 #include <layerbench/analysis/validate/text.hpp>

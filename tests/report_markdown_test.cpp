@@ -5,7 +5,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/report/markdown.hpp>
 

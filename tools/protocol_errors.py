@@ -84,7 +84,9 @@ Case = collections.namedtuple("Case", "run machine backend kind disturbed short 
 def read_case(case, run, machine, kind, date=""):
     predicted = case["predicted_seconds"]
     half_width = (case["predicted_high"] - case["predicted_low"]) / 2 / predicted
-    protocol = case.get("protocol_half_width", FORMER_ERROR * predicted) / predicted
+    protocol = FORMER_ERROR
+    if "protocol_half_width" in case:  # null where the error was not known
+        protocol = (case["protocol_half_width"] or 0) / predicted
     sampling = math.sqrt(max(0, half_width ** 2 - protocol ** 2))
     if date == FIRST_DAY:
         sampling = max(0, half_width - FIRST_ERROR)
@@ -146,16 +148,16 @@ def half_width(errors, case):
 
 
 @functools.cache
-def judged_cases(run):
+def covered_cases(run):
     """cases_of(run) with `half_width` and `covered` of the interval that is learned from all other
     runs."""
     errors = learned([case for case in all_cases() if case.run != run])
-    judged = {}
+    covered = {}
     for name, case in cases_of(run).items():
         known = read_case(case, run, runs()[run]["machine"], kind_of(case), runs()[run]["date"])
         width = half_width(errors, known)
-        judged[name] = {**case, "half_width": width, "covered": known.error <= width}
-    return judged
+        covered[name] = {**case, "half_width": width, "covered": known.error <= width}
+    return covered
 
 
 def held_out(cases, part):
@@ -202,7 +204,7 @@ def header():
 
 #include <array>
 
-#include <layerbench/result/protocol_error.hpp>
+#include <layerbench/result/learned_error.hpp>
 
 namespace layerbench::result {{
 

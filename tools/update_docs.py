@@ -33,7 +33,7 @@ import sys
 import textwrap
 
 import protocol_errors
-from protocol_errors import judged_cases as cases_of, runs, shape_file
+from protocol_errors import covered_cases as cases_of, runs, shape_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HELP = re.compile(r"(<!-- help: ([^>]+) -->\n).*?(<!-- end of help -->)", re.DOTALL)
@@ -141,8 +141,8 @@ def intervals():
             return [f"{case.backend}, as {case.kind}"]
         return ["all steps of our own", case.backend, f"{case.backend}, {case.kind}"]
     cases = protocol_errors.all_cases()
-    judged = {part: collections.defaultdict(list) for part in ("run", "machine")}
-    for part, of in judged.items():
+    held_out = {part: collections.defaultdict(list) for part in ("run", "machine")}
+    for part, of in held_out.items():
         for case, width in zip(cases, protocol_errors.held_out(cases, part)):
             for title in titles(case) if width else ():
                 of[title].append((case, width))
@@ -154,7 +154,7 @@ def intervals():
         needed = protocol_errors.needed_widths(known, widths)
         return [str(len(pairs)), percent(protocol_errors.coverage(known, widths), ""),
                 percent(statistics.median(widths), ""), percent(statistics.median(needed), "")]
-    rows = [[title, *cells(judged["run"][title]), *cells(judged["machine"][title])]
+    rows = [[title, *cells(held_out["run"][title]), *cells(held_out["machine"][title])]
             for title in sorted({title for case in cases for title in titles(case)})]
     return markdown(["", "cases, other runs", "inside", "half-width", "needed",
                      "cases, other machines", "inside", "half-width", "needed"], rows)

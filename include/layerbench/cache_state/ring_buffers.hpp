@@ -21,7 +21,7 @@ enum class buffer_kind : std::uint8_t { constants, activations, updated, own, in
 inline constexpr std::array shared_buffer_kinds{buffer_kind::constants, buffer_kind::activations,
                                                 buffer_kind::updated};
 
-/// The number of values that an input takes in turn, if these mean something.
+/// How many sets of indices or labels calls use one after another.
 inline constexpr std::size_t input_versions = 16;
 
 /// Where an operand lies in a ring slot.

@@ -10,7 +10,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/stats.hpp>

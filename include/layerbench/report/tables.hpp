@@ -16,7 +16,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/analysis/base/breakdown.hpp>
-#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/predict/text.hpp>
 #include <layerbench/analysis/roofline/text.hpp>

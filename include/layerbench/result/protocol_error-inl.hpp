@@ -12,19 +12,14 @@
 
 namespace layerbench::result {
 
-LAYERBENCH_INLINE std::string_view step_kind(const case_name& model_case, bool is_recurrent) {
-  if (model_case.ranks() > 1) return "ranks";
-  if (is_recurrent) return "recurrent";
-  if (model_case.phase() == "training") return "training";
-  return model_case.fused() ? "fused" : "inference";
-}
-
 namespace detail {
 
+/// The kinds of our own steps; all others are engines.
+inline constexpr std::array<std::string_view, 5> step_kinds{"ranks", "recurrent", "training",
+                                                            "fused", "inference"};
+
 [[nodiscard]] inline bool is_of_engine(std::string_view kind) {
-  constexpr std::array<std::string_view, 6> own{"",         "inference", "fused",
-                                                "training", "recurrent", "ranks"};
-  return std::ranges::find(own, kind) == own.end();
+  return !kind.empty() && std::ranges::find(step_kinds, kind) == step_kinds.end();
 }
 
 /// The largest error of those that `fits`, as of a kind without cases; nothing if none does.
@@ -38,6 +33,14 @@ template <class Fits>
 }
 
 }  // namespace detail
+
+LAYERBENCH_INLINE std::string_view step_kind(const case_name& model_case, bool is_recurrent) {
+  const auto& [ranks, recurrent, training, fused, inference] = detail::step_kinds;
+  if (model_case.ranks() > 1) return ranks;
+  if (is_recurrent) return recurrent;
+  if (model_case.phase() == "training") return training;
+  return model_case.fused() ? fused : inference;
+}
 
 LAYERBENCH_INLINE std::optional<protocol_error> protocol_error_of(const summed_step& step) {
   const bool disturbed = step.disturbed > much_disturbed;

@@ -11,18 +11,6 @@
 /// How far sums of `cache:model` timings are from measured steps, beside what their rounds explain.
 namespace layerbench::result {
 
-enum class step_length { all, short_steps, long_steps };
-
-/// The relative error that 95 % of the validated cases of a kind stay within. Empty texts mean all.
-struct learned_error {
-  std::string_view backend;
-  std::string_view kind;  ///< see step_kind(); or an engine, whose steps were compared
-  bool disturbed;         ///< result::much_disturbed
-  step_length steps;      ///< shorter or longer than short_step_seconds
-  double relative;
-  std::size_t cases;
-};
-
 /// What changes the error of a sum and is known before its step is measured.
 struct summed_step {
   std::string_view backend;

@@ -6,7 +6,7 @@
 
 #include <array>
 
-#include <layerbench/result/protocol_error.hpp>
+#include <layerbench/result/learned_error.hpp>
 
 namespace layerbench::result {
 

@@ -109,13 +109,14 @@ LAYERBENCH_INLINE stopping_criterion::known_precision stopping_criterion::precis
 
 LAYERBENCH_INLINE stopping_criterion::known_precision stopping_criterion::end_sum(
     case_state& model_case, bool time_is_up) const {
-  const known_precision known = precision_of(model_case.sum());
   const auto enough = [&](const row_state& row) { return row.done || has_rounds(row); };
+  const bool has_all = !lacks_chain(model_case) && std::ranges::all_of(model_case.rows, enough);
+  if (!has_all && !time_is_up) return {};
+  const known_precision known = precision_of(model_case.sum());
   // Rows that an earlier run finished get no further rounds, so neither does their sum.
   const auto finished = [](const row_state& row) { return row.done && row.timed(); };
   model_case.done =
-      !lacks_chain(model_case) && std::ranges::all_of(model_case.rows, enough) &&
-      (time_is_up || known.is_enough || std::ranges::any_of(model_case.rows, finished));
+      has_all && (time_is_up || known.is_enough || std::ranges::any_of(model_case.rows, finished));
   return known;
 }
 

@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/compare/dimension.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/base/compiled.hpp>

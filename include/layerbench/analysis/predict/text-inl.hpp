@@ -12,7 +12,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/predict/derived_figure.hpp>
 #include <layerbench/analysis/predict/text.hpp>

@@ -8,7 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/roofline/bottlenecks.hpp>
 #include <layerbench/analysis/roofline/text.hpp>
 #include <layerbench/base/compiled.hpp>

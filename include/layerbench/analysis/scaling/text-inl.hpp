@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
-#include <layerbench/analysis/base/headline.hpp>
+#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/scaling/allreduce_model.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
 #include <layerbench/analysis/scaling/text.hpp>
