@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <random>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -186,6 +187,23 @@ TEST(Curve, IsSeparateForOtherThreads) {
 
 TEST(Curve, NeedsTwoSizes) { EXPECT_THAT(curves_of(std::vector{step_of(affine, 4)}), IsEmpty()); }
 
+TEST(Curve, NeedsAsManySizesAsAskedFor) {
+  const std::vector two{step_of(affine, 1), step_of(affine, 4)};
+  EXPECT_THAT(curves_of(two, {.least_sizes = 3}), IsEmpty());
+  EXPECT_THAT(curves_of(two, {.least_sizes = 0}), SizeIs(1));
+}
+
+TEST(Curve, GoesThroughAllGapsOfALongRange) {
+  const curve of = curve_of(affine, {1, 2, 300, 100'000});
+  ASSERT_THAT(of.points, SizeIs(100'000));
+  for (const curve_point& one : of.points) {
+    ASSERT_NEAR(one.seconds / seconds_of(affine, static_cast<double>(one.size)), 1, 1e-9)
+        << one.size;
+  }
+  EXPECT_EQ(of.at(77'777)->size, 77'777);
+  EXPECT_EQ(of.at(100'001), nullptr);
+}
+
 TEST(Curve, IsPlainlyWideBeyondTheLargestSizeAndUnknownBelowTheLeast) {
   curve_options wanted;
   wanted.sizes = {1, 4, 11, 16, 32, 64, 256};
@@ -279,6 +297,15 @@ TEST(NextSize, IsTheLeastSureOneUntilAllAreKnown) {
 TEST(NextSize, PrefersSizesOfTheOtherParity) {
   const auto next = next_size(curve_of(affine, {4, 1024}), 0.02, 1024);
   EXPECT_EQ(next.value() % 2, 1) << next.value();
+}
+
+TEST(NextSize, IsNoneOfTheTriedOnes) {
+  const curve of = curve_of(affine, {1, 8});
+  std::set<std::int64_t> tried;
+  while (const auto next = next_size(of, 0, 8, tried)) {
+    ASSERT_TRUE(tried.insert(*next).second) << *next;
+  }
+  EXPECT_THAT(tried, ElementsAre(2, 3, 4, 5, 6, 7));
 }
 
 TEST(CurveText, NamesTheChosenSizes) {

@@ -45,6 +45,8 @@ TEST(Looks, BeginAtTwelvePairs) {
   double sum = 0;
   for (const look& one : looks_until(100)) sum += one.share;
   EXPECT_NEAR(sum, 1, 1e-12);
+  EXPECT_EQ(looks_until(43).front().pairs, 12);
+  EXPECT_EQ(looks_until(44).front().pairs, 16) << "12 pairs cannot reach a sixth of the level";
 }
 
 TEST(SignFlips, CountTheExchangesThatAreAsFarOff) {
@@ -54,16 +56,16 @@ TEST(SignFlips, CountTheExchangesThatAreAsFarOff) {
   for (std::size_t i = 0; i < 5; ++i) mixed[i] = -0.01;
   const std::vector<const log_ratios*> rows{&up, &mixed};
   // The exchange of the five pairs makes the second row as far off as the first.
-  EXPECT_THAT(sign_flips(rows, 10).p(), ElementsAre(2. / 512, 1));
+  EXPECT_THAT(sign_flips(rows, 10, significance).p(), ElementsAre(2. / 512, 1));
   const std::vector<const log_ratios*> alone{&up};
-  EXPECT_THAT(sign_flips(alone, 10).p(), ElementsAre(1. / 512));
+  EXPECT_THAT(sign_flips(alone, 10, significance).p(), ElementsAre(1. / 512));
 }
 
 TEST(SignFlips, HaveNoOpinionOnRowsWithFewPairs) {
   log_ratios few(12, std::nullopt);
   for (std::size_t i = 0; i < 9; ++i) few[i] = 0.5;
   const std::vector<const log_ratios*> rows{&few};
-  EXPECT_THAT(sign_flips(rows, 12).p(), ElementsAre(1));
+  EXPECT_THAT(sign_flips(rows, 12, significance).p(), ElementsAre(1));
 }
 
 /// A number that a process takes on at random.
@@ -142,6 +144,30 @@ TEST(PairVerdicts, DoNotCallSmallChangesFound) {
   EXPECT_TRUE(set_pair_verdicts({12, 0, 0.02}, rows));
   EXPECT_EQ(rows.front().verdict, verdict::same);
   EXPECT_NEAR(rows.front().detectable.value(), 0.02, 0.0005) << "the margin is what it takes";
+}
+
+TEST(PairVerdicts, FindAFactorOfTwoAtEveryLook) {
+  for (const std::size_t most : {30U, 200U, 1000U}) {
+    for (const look& at : looks_until(most)) {
+      std::mt19937 random(1);
+      std::vector<compared> rows = simulated(random, 3, at.pairs, normal_process(0.01), 2);
+      std::vector<compared> sum{rows.front()};
+      static_cast<void>(set_pair_verdicts({at.pairs, most, 0.02}, rows, sum));
+      EXPECT_EQ(rows.front().verdict, verdict::slower) << at.pairs << " of " << most;
+      EXPECT_EQ(sum.front().verdict, verdict::slower) << at.pairs << " of " << most;
+      EXPECT_TRUE(rows.front().detectable) << at.pairs << " of " << most;
+    }
+  }
+}
+
+TEST(PairVerdicts, PromiseNothingOfRowsWithFewPairs) {
+  std::mt19937 random(1);
+  std::vector<compared> rows = simulated(random, 1, 12, normal_process(0.01));
+  rows.push_back(simulated(random, 1, 9, normal_process(0.01), 2).front());
+  static_cast<void>(set_pair_verdicts({12, 0, 0.02}, rows));
+  EXPECT_TRUE(rows[0].detectable);
+  EXPECT_FALSE(rows[1].detectable);
+  EXPECT_EQ(rows[1].verdict, verdict::unclear);
 }
 
 TEST(PairVerdicts, AreSureOfPlainCasesOnly) {

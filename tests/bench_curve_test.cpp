@@ -92,7 +92,8 @@ TEST(Curve, RefusesWhatItCannotDo) {
            {{"--curve", out}, "--batch"},
            {{"--curve", "--batch=1..4", "--benchmark_filter=conv", out}, "--benchmark_filter"},
            {{"--batch=4..1"}, "4..1"},
-           {{"--batch=1..x"}, "1..x"}}) {
+           {{"--batch=1..x"}, "1..x"},
+           {{"--batch=1..60000,100001..160000"}, "100000"}}) {
     const testing::outcome done = directory.bench("bench_model", options);
     EXPECT_EQ(done.exit_code, 2) << done.out;
     EXPECT_THAT(done.err, HasSubstr(word));
@@ -102,7 +103,7 @@ TEST(Curve, RefusesWhatItCannotDo) {
 TEST(Ranges, AreAllNumbersBetween) {
   const testing::tiny_directory directory;
   const testing::outcome done = directory.bench(
-      "bench_model", {"--batch=2..3,7", "--benchmark_list_tests", "--benchmark_filter=fc1"});
+      "bench_model", {"--batch=2..3,7,3", "--benchmark_list_tests", "--benchmark_filter=fc1"});
   EXPECT_THAT(testing::lines(done.out), SizeIs(3));
   EXPECT_THAT(done.out, AllOf(HasSubstr("batch:2/"), HasSubstr("batch:3/"), HasSubstr("batch:7/")));
 }

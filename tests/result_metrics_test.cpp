@@ -111,6 +111,12 @@ TEST(Metrics, AreColumnsOfCsv) {
   EXPECT_TRUE(read.rows[0].higher_is_better);
 }
 
+TEST(Metrics, AreASingleColumnOfCsv) {
+  for (const std::string text : {"ms\n3\n5\n", "ms\r\n3\r\n5\r\n", "ms\n3\n5\n\ntotal\n"}) {
+    EXPECT_THAT(read_metrics(text, "x", {.columns = {"ms"}}).rows, ElementsAre(is_row("", 4)));
+  }
+}
+
 TEST(Metrics, AreWhatAPatternFinds) {
   const metric_choice choice{.pattern = "took ([0-9.]+) ms"};
   const metrics read = read_metrics("took 3 ms\nnothing\nit took 5 ms\ntook 9 ms", "x", choice);
@@ -134,6 +140,8 @@ TEST(Metrics, NameThePlaceOfAnError) {
   EXPECT_THAT(error_of("Output template: perf,%prb%\nperf,x\n"), mentions("line 2", "%-time%"));
   EXPECT_THAT(error_of("a,b\n1,x\n", {.columns = {"a", "b"}}), mentions("line 2", "b", "above 0"));
   EXPECT_THAT(error_of("a,b\n1,2\n", {.columns = {"a", "c"}}), mentions("no line names", "c"));
+  EXPECT_THAT(error_of("a\n" + std::string(100000, 'a'), {.pattern = "(?:a|b)*([0-9])"}),
+              mentions("line 2", "8192", "--metric"));
   EXPECT_THAT(error_of("took long", {.pattern = "took ([0-9]+)"}), mentions("no result"));
 }
 

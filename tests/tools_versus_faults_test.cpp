@@ -75,6 +75,7 @@ TEST_F(VersusFaults, RefusesAWrongCommandLineBeforeAnythingRuns) {
       {line({"--metric=x"}, {fake_}, {fake_}), {"--metric", "group"}},
       {line({"--metric=(x"}, {fake_}, {fake_}), {"--metric", "(x"}},
       {line({"--metric=(x)", "--csv=a,b"}, {fake_}, {fake_}), {"--metric", "--csv"}},
+      {line({"--higher-is-better"}, {fake_}, {fake_}), {"--higher-is-better", "--csv"}},
       {line({"--keep", full}, {fake_}, {fake_}), {"--keep", full}},
       {line({"--keep", fake_}, {fake_}, {fake_}), {fake_}},
       {line({"-o", "/nowhere/out"}, {fake_}, {fake_}), {"/nowhere/out"}},
@@ -95,6 +96,22 @@ TEST_F(VersusFaults, RefusesAWrongCommandLineBeforeAnythingRuns) {
   EXPECT_THAT(log(), IsEmpty());
   EXPECT_THAT(testing::run(LAYERBENCH_TOOL, {"versus", "--help"}).out,
               mentions("layerbench versus", "--rounds", "--seed", "--keep", "--verbose"));
+}
+
+TEST_F(VersusFaults, RefusesOptionsWithoutEffect) {
+  const std::string weights = scratch_.write("weights", "name,weight\na,3\n").string();
+  const texts one{"printf", "name,ms\na,1\n"};
+  const texts two{"printf", "name,ms\na,1\nb,1\n"};
+  const auto refuses = [&](const texts& options, const texts& command, const std::string& named) {
+    const testing::outcome done = versus(options, command, command);
+    EXPECT_EQ(done.exit_code, 2) << ::testing::PrintToString(options) << done.err;
+    EXPECT_THAT(done.err, mentions(named, "leave it out"));
+  };
+  refuses({"--weights", weights}, {fake_}, "--weights");
+  refuses({"--csv=name,ms", "--weights", weights}, one, "--weights");
+  refuses({"--csv=name,ms", "--higher-is-better", "--weights", weights}, two, "--weights");
+  refuses({"--csv=name,ms", "--force"}, two, "--force");
+  refuses({"--csv=name,ms", "--across=version"}, two, "--across");
 }
 
 class VersusSignals : public VersusFaults, public ::testing::WithParamInterface<int> {

@@ -153,6 +153,30 @@ TEST_F(Versus, SetsVariablesAndNamesWhatEachSideLoaded) {
                               mentions("tiny"), HasSubstr("\n| ")));
 }
 
+TEST_F(Versus, NamesItsFileInVariables) {
+  const texts command{"OUT={out}", "sh", "-c", fake_ + " --benchmark_out=$OUT"};
+  const testing::outcome done = versus({"--rounds=2"}, command, command);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+}
+
+TEST_F(Versus, LeavesOptionsOfOtherProgramsAlone) {
+  const std::string json = LAYERBENCH_SOURCE_DIR "/tests/data/metrics/hyperfine.json";
+  const std::string written = path("written.json");
+  const texts prints{"LAYERBENCH_RESUME=x", "sh", "-c", "cat " + json, "--resume"};
+  EXPECT_EQ(versus({"--rounds=2", "--read=-"}, prints, prints).exit_code, 0);
+  const texts writes{"sh", "-c", "cp " + json + ' ' + written, "--benchmark_out=" + written};
+  EXPECT_EQ(versus({"--rounds=2", "--read", written}, writes, writes).exit_code, 0);
+}
+
+TEST_F(Versus, ReadsOnlyWhatItsProcessesWrite) {
+  const std::string written = scratch_.write("written", "took 1 ms\n").string();
+  const texts appends{"sh", "-c", "echo took 3 ms >> " + written};
+  const json::value all =
+      json_of({"--rounds=2", "--read", written, "--metric=took ([0-9]+)"}, appends, appends);
+  EXPECT_NEAR(all.at("layers").at(0).at("old_value"), 3, 1e-9);
+  EXPECT_EQ(json::read_text(written), "took 1 ms\n") << "the user's file is back";
+}
+
 TEST_F(Versus, FindsProgramsAsTheSystemDoes) {
   const std::string directory = "PATH=" + scratch_.path().string() + ":/usr/bin:/bin";
   EXPECT_EQ(versus({"--rounds=2"}, {directory, "fake"}, {fake_}).exit_code, 0);

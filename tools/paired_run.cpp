@@ -27,37 +27,37 @@
 namespace layerbench::tool {
 namespace {
 
-/// The value of an environment variable for a command; empty if it is not set.
-std::string variable(const invocation& of, const std::string& name) {
-  const char* const inherited = std::getenv(name.c_str());
-  std::string value = inherited == nullptr ? "" : inherited;
-  for (const std::string& word : of.variables) {
-    if (word.starts_with(name + '=')) value = word.substr(name.size() + 1);
-  }
-  return value;
-}
+/// Where the output of a process is.
+enum class output_place : std::uint8_t { added_option, own_file, named_file, standard_output };
 
 bool has_placeholder(const invocation& of) {
   return std::ranges::any_of(
-      of.words, [](const std::string& word) { return word.find(placeholder) != word.npos; });
+      of.line(), [](const std::string& word) { return word.find(placeholder) != word.npos; });
+}
+
+output_place place_of(const variant& of, const paired_run_options& chosen) {
+  if (has_placeholder(of.command)) return output_place::own_file;
+  if (!chosen.read.empty() && chosen.read != "-") return output_place::named_file;
+  return chosen.read.empty() && chosen.choice.empty() ? output_place::added_option
+                                                      : output_place::standard_output;
 }
 
 /// The same command, which writes to `file` where it has placeholders.
 invocation writing_to(invocation of, const std::string& file) {
-  for (std::string& word : of.words) {
-    for (std::size_t at = word.find(placeholder); at != word.npos;
-         at = word.find(placeholder, at + file.size())) {
-      word.replace(at, placeholder.size(), file);
+  for (std::vector<std::string>* const words : {&of.variables, &of.words}) {
+    for (std::string& word : *words) {
+      for (std::size_t at = word.find(placeholder); at != word.npos;
+           at = word.find(placeholder, at + file.size())) {
+        word.replace(at, placeholder.size(), file);
+      }
     }
   }
   return of;
 }
 
-/// When a file was last written; the least time where there is none.
-std::filesystem::file_time_type written(const std::filesystem::path& file) {
-  std::error_code missing;
-  const auto time = std::filesystem::last_write_time(file, missing);
-  return missing ? std::filesystem::file_time_type::min() : time;
+bool is_regular(const std::filesystem::path& file) {
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(file, ignored);
 }
 
 /// Whether a result file is of layerbench's programs, not of others of Google Benchmark.
@@ -65,21 +65,26 @@ bool is_own(const result::results& file) {
   return !file.rows.empty() || file.context_value("layerbench_version");
 }
 
-/// Throws usage_error for options that redirect the results or resume an earlier run.
-void check(const variant& of) {
-  if (!variable(of.command, "LAYERBENCH_RESUME").empty()) {
+/// Throws usage_error for options that redirect the results or resume an earlier run, where versus
+/// adds --benchmark_out. Other programs may mean something else by them.
+void check_options(const variant& of) {
+  if (!environment_value(of.command, "LAYERBENCH_RESUME").value_or("").empty()) {
     throw usage_error(of.name +
                       " command: LAYERBENCH_RESUME is set, but versus measures afresh; unset it");
   }
   for (const std::string_view word : of.command.words) {
     const std::string_view option = word.substr(0, word.find('='));
     const bool redirects = option == "--benchmark_out" || option == "--benchmark_out_format";
-    if (option != "--resume" && (!redirects || has_placeholder(of.command))) continue;
+    if (option != "--resume" && !redirects) continue;
     throw usage_error(
         fmt::format("{} command: without {}, please: versus has each process write a file of its "
                     "own, and keeps them with --keep",
                     of.name, option));
   }
+}
+
+void check(const variant& of, const paired_run_options& chosen) {
+  if (place_of(of, chosen) == output_place::added_option) check_options(of);
   try {
     static_cast<void>(find_program(of.command));
   } catch (const usage_error& e) {
@@ -119,7 +124,12 @@ std::filesystem::path new_directory() {
 
 }  // namespace
 
-two_variants variants_of(const std::vector<std::string>& words) {
+two_variants variants_of(const paired_run_options& chosen, const std::vector<std::string>& words) {
+  if (chosen.choice.higher_is_better && chosen.choice.empty()) {
+    throw usage_error(
+        "--higher-is-better is for the numbers of --csv and --metric; give one of them, or leave "
+        "it out");
+  }
   std::vector<std::vector<std::string>> lines;
   for (const std::string& word : words) {
     if (word == "--") {
@@ -135,7 +145,7 @@ two_variants variants_of(const std::vector<std::string>& words) {
         "Try: layerbench versus [OPTIONS] -- OLD COMMAND -- NEW COMMAND");
   }
   two_variants both{{{"old", invocation_of(lines[0])}, {"new", invocation_of(lines[1])}}};
-  for (const variant& one : both) check(one);
+  for (const variant& one : both) check(one, chosen);
   return both;
 }
 
@@ -162,6 +172,22 @@ std::string scratch_directory::keep(const std::string& name) const {
   if (keep_.empty()) return name;
   std::filesystem::copy_file(path_ / name, keep_ / name);
   return (keep_ / name).string();
+}
+
+set_aside::set_aside(const std::string& file) : file_(file) {
+  if (file == "-" || !is_regular(file_)) return;
+  aside_ = file + ".before-versus";
+  std::error_code failed;
+  if (std::filesystem::exists(aside_)) failed = std::make_error_code(std::errc::file_exists);
+  if (!failed) std::filesystem::rename(file_, aside_, failed);
+  if (!failed) return;
+  throw usage_error(fmt::format("--read: {} exists and cannot be moved to {}: {}; move it yourself",
+                                file, aside_.string(), failed.message()));
+}
+
+set_aside::~set_aside() {
+  std::error_code ignored;
+  if (!aside_.empty()) std::filesystem::rename(aside_, file_, ignored);
 }
 
 void paired_run::measure() {
@@ -195,9 +221,20 @@ analysis::comparison paired_run::compared() const {
   options.most_pairs = chosen_.every_round ? 0 : chosen_.rounds;
   const auto& [old, now] = variants_;
   if (old.files.size() == now.files.size() && !old.files.empty()) {
+    if (!chosen_.weights.empty()) {
+      throw usage_error(
+          "--weights is for rows of other programs; layerbench's count as often as a step has "
+          "them; leave it out");
+    }
     return compare(old.files, now.files, options);
   }
   if (old.outputs.size() == now.outputs.size()) {
+    if (!options.dimension.empty() || options.force) {
+      throw usage_error(
+          fmt::format("{} is for programs of layerbench; others do not record what they ran on; "
+                      "leave it out",
+                      options.force ? "--force" : "--across"));
+    }
     return compare(old.outputs, now.outputs, chosen_.weights, options);
   }
   throw error("one command is a program of layerbench, the other is not; their rows differ",
@@ -279,18 +316,18 @@ bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown
 /// signal arrived.
 void paired_run::run(const variant& of, std::size_t round, const std::filesystem::path& file) {
   const std::filesystem::path errors = scratch_.path("stderr");
-  const output_place place = place_of(of);
+  const output_place place = place_of(of, chosen_);
   invocation command = writing_to(of.command, file.string());
   if (place == output_place::added_option) {
     command.words.insert(command.words.end(),
                          {"--benchmark_out=" + file.string(), "--benchmark_out_format=json"});
   }
-  const auto before = written(chosen_.read);
+  const bool from_file = place == output_place::named_file;
+  if (from_file && is_regular(chosen_.read)) std::filesystem::remove(chosen_.read);
   const int status = runner_.run(command, chosen_.verbose ? "" : errors.string(),
                                  place == output_place::standard_output ? file.string() : "");
   if (interrupted()) return;
-  const bool from_file = place == output_place::named_file;
-  if (status == 0 && from_file && written(chosen_.read) > before) {
+  if (status == 0 && from_file && std::filesystem::exists(chosen_.read)) {
     std::filesystem::copy_file(chosen_.read, file);
   }
   if (status == 0 && std::filesystem::exists(file)) return;
@@ -310,17 +347,10 @@ void paired_run::run(const variant& of, std::size_t round, const std::filesystem
   throw error(message, exit_code_of(status));
 }
 
-paired_run::output_place paired_run::place_of(const variant& of) const {
-  if (has_placeholder(of.command)) return output_place::own_file;
-  if (!chosen_.read.empty() && chosen_.read != "-") return output_place::named_file;
-  return chosen_.read.empty() && chosen_.choice.empty() ? output_place::added_option
-                                                        : output_place::standard_output;
-}
-
 /// Reads what a process gave. Throws bad_input, naming command and place.
 paired_run::process_output paired_run::read(const variant& of, std::size_t round,
                                             const std::filesystem::path& file) const {
-  const output_place place = place_of(of);
+  const output_place place = place_of(of, chosen_);
   if (place == output_place::added_option) {
     result::results own = result::read(file);
     if (is_own(own)) return {std::move(own), {}};

@@ -20,7 +20,7 @@
 #include "compare_options.hpp"
 #include "process.hpp"
 
-/// Paired runs: two benchmark commands measured in turn.
+/// Paired runs: two benchmark commands measured alternately.
 namespace layerbench::tool {
 
 struct paired_run_options {
@@ -49,8 +49,9 @@ struct variant {
 
 using two_variants = std::array<variant, 2>;
 
-/// Splits `words` into two commands, each after a `--`. Throws usage_error.
-two_variants variants_of(const std::vector<std::string>& words);
+/// Splits `words` into two commands, each after a `--`. Throws usage_error, also for options
+/// without effect and for commands that redirect the results that `chosen` reads.
+two_variants variants_of(const paired_run_options& chosen, const std::vector<std::string>& words);
 
 /// The directory that the programs write to. Finished files are copied to the directory `keep`, if
 /// one is given.
@@ -72,12 +73,29 @@ class scratch_directory {
   std::filesystem::path path_;
 };
 
-/// Runs both variants in turn and compares what they give.
+/// Moves a file out of the way of programs that write it or append to it, and back in the end.
+class set_aside {
+ public:
+  /// Nothing happens if `file` is no regular file. Throws usage_error if it cannot be moved.
+  explicit set_aside(const std::string& file);
+  set_aside(const set_aside&) = delete;
+  set_aside& operator=(const set_aside&) = delete;
+  ~set_aside();
+
+ private:
+  std::filesystem::path file_;
+  std::filesystem::path aside_;  // empty: there was no file
+};
+
+/// Runs both variants alternately and compares what they give.
 class paired_run {
  public:
-  /// `chosen` must outlive it. Throws what scratch_directory throws.
+  /// `chosen` must outlive it. Throws what scratch_directory and set_aside throw.
   paired_run(const paired_run_options& chosen, two_variants variants)
-      : chosen_(chosen), scratch_(chosen.keep), variants_(std::move(variants)) {}
+      : chosen_(chosen),
+        scratch_(chosen.keep),
+        earlier_(chosen.read),
+        variants_(std::move(variants)) {}
 
   /// Runs rounds until all verdicts are sure or all rounds are done, or stops at a signal. Throws
   /// if a program fails, and after the first round if the variants cannot be compared.
@@ -100,9 +118,6 @@ class paired_run {
   [[nodiscard]] json::value to_json(const analysis::comparison& all) const;
 
  private:
-  /// Where the output of a process is.
-  enum class output_place : std::uint8_t { added_option, own_file, named_file, standard_output };
-
   /// What a process gave: one of the two.
   struct process_output {
     std::optional<result::results> own;
@@ -111,7 +126,6 @@ class paired_run {
 
   bool run_round(std::size_t round, std::size_t first, progress& shown);
   void announce(double process_seconds, progress& shown) const;
-  [[nodiscard]] output_place place_of(const variant& of) const;
   [[nodiscard]] bool is_looked_at(std::size_t round) const;
   void run(const variant& of, std::size_t round, const std::filesystem::path& file);
   [[nodiscard]] process_output read(const variant& of, std::size_t round,
@@ -123,6 +137,7 @@ class paired_run {
   // removed.
   process_runner runner_;
   scratch_directory scratch_;
+  set_aside earlier_;
   two_variants variants_;
   std::vector<std::string> first_;  // the variant that ran first in each finished round
 };

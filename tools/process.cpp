@@ -32,16 +32,6 @@ std::string_view variable_name(std::string_view word) {
   return std::ranges::all_of(name, fits) ? name : "";
 }
 
-/// The directories in which programs without a directory are searched.
-std::string search_path(const invocation& of) {
-  const char* const inherited = std::getenv("PATH");
-  std::string found = inherited != nullptr ? inherited : "/usr/local/bin:/usr/bin:/bin";
-  for (const std::string& variable : of.variables) {
-    if (variable.starts_with("PATH=")) found = variable.substr(variable.find('=') + 1);
-  }
-  return found;
-}
-
 bool can_run(const std::string& path) {
   return ::access(path.c_str(), X_OK) == 0 && !std::filesystem::is_directory(path);
 }
@@ -60,11 +50,21 @@ invocation invocation_of(const std::vector<std::string>& line) {
   return {{line.begin(), program}, {program, line.end()}};
 }
 
+std::optional<std::string> environment_value(const invocation& of, const std::string& name) {
+  std::optional<std::string> value;
+  if (const char* const inherited = std::getenv(name.c_str())) value = inherited;
+  for (const std::string& variable : of.variables) {
+    if (variable.starts_with(name + '=')) value = variable.substr(name.size() + 1);
+  }
+  return value;
+}
+
 std::string find_program(const invocation& of) {
   std::string name = of.words.empty() ? "" : of.words.front();
   if (name.find('/') != std::string::npos && can_run(name)) return name;
   if (!name.empty() && name.find('/') == std::string::npos) {
-    const std::string directories = search_path(of);
+    const std::string directories =
+        environment_value(of, "PATH").value_or("/usr/local/bin:/usr/bin:/bin");
     for (const std::string_view directory : split(directories, ':')) {
       std::string path = fmt::format("{}/{}", directory.empty() ? "." : directory, name);
       if (can_run(path)) return path;

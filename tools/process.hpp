@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,6 +24,9 @@ struct invocation {
 
 /// Splits `line` into leading variables and the command.
 invocation invocation_of(const std::vector<std::string>& line);
+
+/// The value of an environment variable for a command; nothing if it is not set.
+std::optional<std::string> environment_value(const invocation& of, const std::string& name);
 
 /// The path of the program of a command. Throws usage_error if no executable is found.
 std::string find_program(const invocation& of);

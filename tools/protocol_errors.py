@@ -68,7 +68,9 @@ def shape_file(model):
 
 
 def kind_of(case):
-    """As result::step_kind()."""
+    """As result::step_kind(), which newer files have."""
+    if "kind" in case:
+        return case["kind"]
     if "ranks:" in case["case"]:
         return "ranks"
     if any(layer["op"] == "rnn" for layer in shape_file(case["model"])["layers"]):

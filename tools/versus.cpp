@@ -42,7 +42,7 @@ std::string check_pattern(const std::string& text) {
 
 void versus(const paired_run_options& chosen, const common_options& common,
             const std::vector<std::string>& words) {
-  two_variants variants = variants_of(words);
+  two_variants variants = variants_of(chosen, words);
   paired_run both(chosen, std::move(variants));
   both.measure();
   constexpr std::size_t least = 2;
@@ -93,8 +93,8 @@ void add_output_options(CLI::App& command, paired_run_options& chosen) {
 void add_options(CLI::App& command, paired_run_options& chosen) {
   command
       .add_option("--rounds", chosen.rounds,
-                  "Most pairs of processes; from 12 on fewer suffice where every verdict is sure. "
-                  "Fewer than 3 give no verdict\n--rounds=12")
+                  "Largest number of pairs. The run ends after 12 or more once every verdict is "
+                  "sure. Fewer than 3 give no verdict\n--rounds=12")
       ->check(CLI::Range(2, 1000))
       ->capture_default_str();
   command.add_flag("--every-round", chosen.every_round,
@@ -107,7 +107,7 @@ void add_options(CLI::App& command, paired_run_options& chosen) {
                   "Directory, new or empty, for the result files old_1.json, new_1.json, ...")
       ->type_name("DIR");
   command.add_flag("--verbose", chosen.verbose, "Show on stderr what the programs print");
-  add_compare_options(command, chosen.compare, /*of_nodes=*/false);
+  add_compare_options(command, chosen.compare, /*of_equals=*/false);
   add_output_options(command, chosen);
 }
 
@@ -115,7 +115,7 @@ void add_options(CLI::App& command, paired_run_options& chosen) {
 
 void add_versus(CLI::App& app, const std::vector<std::string>& words) {
   CLI::App* command = app.add_subcommand(
-      "versus", "Runs two benchmark commands in turn, several times, and compares them");
+      "versus", "Runs two benchmark commands alternately, several times, and compares them");
   command->footer(
       "layerbench versus [OPTIONS] -- OLD COMMAND -- NEW COMMAND\n"
       "A command may begin with variables: LD_LIBRARY_PATH=/opt/new bench_model --model=resnet50\n"

@@ -210,8 +210,8 @@ inline void add_step_options(CLI::App& app, options& o) {
       ->check(one_of({"steps", "layers"}));
   app.add_flag("--curve", o.curve,
                "Measure some of the sizes in --batch, --tokens or --context, within 60 s or "
-               "--budget for each model, and predict all\n--curve --batch=1..64 "
-               "--benchmark_out=r.json")
+               "--budget for each model and number of threads, and predict all\n--curve "
+               "--batch=1..64 --benchmark_out=r.json")
       ->envname("LAYERBENCH_CURVE");
   app.add_flag("--ranks", o.data_parallel,
                "Under mpirun: data-parallel training, with all-reduces of the gradients; with "

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <map>
 #include <optional>
+#include <ranges>
 #include <set>
 #include <span>
 #include <string>
@@ -18,10 +19,12 @@
 #include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/curve/curve.hpp>
 #include <layerbench/analysis/curve/text.hpp>
+#include <layerbench/backend/device.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/program_path.hpp>
@@ -96,7 +99,7 @@ class curve_run {
   }
 
   /// Measures until all is known or the budget is spent. The result is `incomplete` where a step
-  /// could not be measured.
+  /// could not be measured, or where there is no curve.
   [[nodiscard]] exit_code run() {
     exit_code code = exit_code::done;
     while (const auto size = next()) {
@@ -106,20 +109,30 @@ class curve_run {
       o_.resume = o_.out;
       o_.variables.erase("--threads");  // was said
       read();
-      if (!steps_.contains(*size)) {  // too large for the memory, or a layer has no plan
-        code = latest;
-        if (*size == wanted_.front()) break;
+      tried_.insert(*size);
+      const auto step = steps_.find(*size);
+      if (latest == exit_code::incomplete || step == steps_.end()) code = exit_code::incomplete;
+      if (step != steps_.end()) {
+        taken_[step->second] = stopwatch::now() - begin;
+      } else if (steps_.empty()) {
+        break;
+      } else if (*size > steps_.rbegin()->first) {  // too large for the memory, say
         most_ = *size - 1;
-        continue;
       }
-      taken_[steps_.at(*size)] = stopwatch::now() - begin;
     }
-    return code;
+    return curves_.empty() ? exit_code::incomplete : code;
   }
 
-  /// Prints the curves, and says so if much was disturbed.
+  /// Prints the curves, or why there is none, and says so if much was disturbed.
   void print() const {
-    if (curves_.empty()) return;
+    if (curves_.empty()) {
+      const auto measured = steps_ | std::views::keys;
+      print_message(fmt::format("{}: no curve, which needs steps of two sizes; measured: {}", name_,
+                                steps_.empty() ? "none"
+                                               : fmt::format("{} {}", layerbench::name(over_),
+                                                             fmt::join(measured, ", "))));
+      return;
+    }
     print_plain(stdout, fitted('\n' + analysis::text(curves_), terminal_columns()));
     const auto disturbed = std::ranges::count_if(results_.rows, &result::measurement::disturbed);
     const auto all = std::ssize(results_.rows);
@@ -143,8 +156,8 @@ class curve_run {
     return one;
   }
 
-  /// With the step run as a whole, which anchors the curve, if it is the first one or takes no more
-  /// than a sixth of the time left, and there are fewer than three such steps.
+  /// With an end-to-end run, which anchors the curve, if the step is the first one or takes no more
+  /// than a sixth of the time left, and there are fewer than three such runs.
   [[nodiscard]] options with_chain(options one, std::int64_t size) const {
     constexpr double calls = 60;  // five rounds of three passes
     const std::size_t anchors = curves_.empty() ? steps_.size() : curves_.front().anchors.size();
@@ -204,13 +217,17 @@ class curve_run {
     return above == taken_.end() ? longer : std::min(longer, above->second);
   }
 
+  [[nodiscard]] bool may_measure(std::int64_t size) const {
+    return size <= most_ && !tried_.contains(size);
+  }
+
   /// The largest wanted size above the measured ones that takes at most a third of the time left,
   /// or half of it once there is a curve.
   [[nodiscard]] std::optional<std::int64_t> largest_affordable() const {
     for (auto size = wanted_.rbegin(); size != wanted_.rend(); ++size) {
       if (*size <= steps_.rbegin()->first) break;
       const double share = left() / (curves_.empty() ? 3 : 2);
-      if (*size <= most_ && expected(step_seconds(*size)) <= share) return *size;
+      if (may_measure(*size) && expected(step_seconds(*size)) <= share) return *size;
     }
     return std::nullopt;
   }
@@ -226,13 +243,14 @@ class curve_run {
       return over_ == analysis::size_axis::context || size <= least ||
              expected(step_seconds(size)) <= 2 * first;
     });
-    const bool is_new = *found > steps_.rbegin()->first && *found <= most_;
+    const bool is_new = *found > steps_.rbegin()->first && may_measure(*found);
     return is_new ? std::optional(*found) : std::nullopt;
   }
 
   /// The size to measure next; nothing if all is known, or no time is left.
   [[nodiscard]] std::optional<std::int64_t> next() {
-    if (!steps_.contains(wanted_.front())) return wanted_.front();
+    const std::int64_t least = wanted_.front();
+    if (!steps_.contains(least) && !tried_.contains(least)) return least;
     const std::optional<std::int64_t> top = largest_affordable();
     if (curves_.empty()) return top ? top : second();
     const std::int64_t most = top.value_or(steps_.rbegin()->first);
@@ -240,13 +258,15 @@ class curve_run {
     double width = 0;
     for (const analysis::curve& of : curves_) {
       for (const std::int64_t size : switch_sizes(of)) {
-        if (!steps_.contains(size) && fits(of, size)) return size;
+        const analysis::curve_point& one = *of.at(size);
+        const bool is_new = one.from != analysis::point_source::measured && !tried_.contains(size);
+        if (is_new && fits(one)) return size;
       }
       std::int64_t affordable = 0;
       for (const analysis::curve_point& one : of.points) {
-        if (one.size <= most && fits(of, one.size)) affordable = one.size;
+        if (one.size <= most && fits(one)) affordable = one.size;
       }
-      const auto size = analysis::next_size(of, goal(of), affordable);
+      const auto size = analysis::next_size(of, goal(of), affordable, tried_);
       if (!size || of.at(*size)->width() <= width) continue;
       widest = size;
       width = of.at(*size)->width();
@@ -254,8 +274,8 @@ class curve_run {
     return widest;
   }
 
-  [[nodiscard]] bool fits(const analysis::curve& of, std::int64_t size) const {
-    return expected(of.at(size)->seconds) <= left();
+  [[nodiscard]] bool fits(const analysis::curve_point& one) const {
+    return expected(one.seconds) <= left();
   }
 
   /// The width at which an interval is narrow enough: not much more than a measured step's.
@@ -287,7 +307,8 @@ class curve_run {
   }
 
   /// The last wanted size with the algorithm of `a`, and the first with another one, of the layer
-  /// of most time that has another algorithm in `b`; empty if there is none of much time.
+  /// of most time that has another algorithm in `b`. Empty if there is none of much time, if the
+  /// wanted sizes lack that of `a` or end before that of `b`, or where a size between has no plan.
   [[nodiscard]] std::vector<std::int64_t> switch_between(
       const analysis::prediction& a, const analysis::prediction& b,
       std::pair<std::int64_t, std::int64_t> gap) const {
@@ -303,11 +324,12 @@ class curve_run {
     }
     auto low = std::ranges::lower_bound(wanted_, gap.first);
     auto high = std::ranges::lower_bound(wanted_, gap.second);
-    if (layer == nullptr || high - low < 2) return {};
+    if (layer == nullptr || high == wanted_.end() || *low != gap.first || high - low < 2) return {};
     while (high - low > 1) {
       const auto middle = low + (high - low) / 2;
       const auto found = planned_algorithm(*middle, a.model_case, *layer);
-      (found == before.at(layer->call_name()) ? low : high) = middle;
+      if (!found) return {};
+      (*found == before.at(layer->call_name()) ? low : high) = middle;
     }
     return {*low, *high};
   }
@@ -322,10 +344,10 @@ class curve_run {
     return all;
   }
 
-  /// The algorithm of a layer's plan at that size; empty if it has none there. Throws what planning
-  /// does.
-  [[nodiscard]] std::string planned_algorithm(std::int64_t size, const result::case_name& like,
-                                              const analysis::layer_time& layer) const {
+  /// The algorithm of a layer's plan at that size; nothing where it has no plan. Throws what
+  /// make_suite() throws, and the backend's own errors.
+  [[nodiscard]] std::optional<std::string> planned_algorithm(
+      std::int64_t size, const result::case_name& like, const analysis::layer_time& layer) const {
     options one = sized(size);
     one.resume.clear();
     const suite all = make_suite(one, what_, known_);
@@ -334,9 +356,11 @@ class curve_run {
       const bool same = name.layer == layer.name && name.pass == layer.pass &&
                         name.model_case.backend == like.backend &&
                         name.model_case.dtype == like.dtype;
-      if (same) return row->device().plan(row->spec().op, row->spec().request)->algorithm();
+      if (!same) continue;
+      const auto plan = plan_or_null(row->device(), row->spec().op, row->spec().request);
+      return plan ? std::optional(plan->algorithm()) : std::nullopt;
     }
-    return {};
+    return std::nullopt;
   }
 
   options o_;
@@ -348,7 +372,8 @@ class curve_run {
   double budget_;
   double started_ = stopwatch::now();
   std::vector<std::int64_t> wanted_;
-  std::int64_t most_;  ///< the largest that may be measured
+  std::int64_t most_;             ///< the largest that may be measured
+  std::set<std::int64_t> tried_;  ///< sizes that were measured here, or failed
   result::results results_;
   std::vector<analysis::prediction> predictions_;
   std::map<std::int64_t, double> steps_;  ///< seconds of the measured steps

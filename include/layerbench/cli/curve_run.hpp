@@ -16,7 +16,7 @@ namespace layerbench::run {
 /// the budget, or 60 seconds, for each number of threads. The least size comes first, then the
 /// largest one of which a third of the budget suffices, then both sides of places where a library
 /// switches the algorithm of a layer of much time, and sizes of which the curve is least sure. Up
-/// to three steps also run as a whole. It ends when no interval is much wider than those of
+/// to three steps also run end to end. It ends when no interval is much wider than those of
 /// measured steps. Throws usage_error.
 exit_code measure_curve(const options& o, const program& what, const registry& known,
                         const std::function<exit_code(const options&)>& measure);

@@ -3,9 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
-#include <cstdint>
+#include <cstddef>
+#include <ranges>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
@@ -19,9 +20,24 @@ namespace layerbench::report::svg {
 
 namespace detail {
 
-/// A size in octaves.
-[[nodiscard]] inline double octave(std::int64_t size) {
-  return std::log2(static_cast<double>(size) + 1);
+/// The points of a chart: all, or about 300 at equal distances in octaves besides the measured
+/// ones.
+[[nodiscard]] inline std::vector<const analysis::curve_point*> drawn_points(
+    const analysis::curve& of) {
+  constexpr std::size_t most = 300;
+  const double first = analysis::octave(of.points.front().size);
+  const double octaves = analysis::octave(of.points.back().size) - first;
+  const double apart = of.points.size() <= most ? 0 : octaves / static_cast<double>(most);
+  std::vector<const analysis::curve_point*> drawn;
+  double next = first;
+  for (const analysis::curve_point& one : of.points) {
+    const double at = analysis::octave(one.size);
+    const bool at_end = &one == &of.points.back();
+    if (at < next && !at_end && one.from != analysis::point_source::measured) continue;
+    drawn.push_back(&one);
+    next = at + apart;
+  }
+  return drawn;
 }
 
 /// The chart at one width: a line of the throughput in a band of its intervals, with dots at
@@ -33,8 +49,8 @@ namespace detail {
   constexpr double bottom = 170;
   constexpr double nearest = 36;  // between labels of sizes
   const double most = of.fastest()->per_second();
-  const scale x{octave(of.points.front().size), octave(of.points.back().size), left + inset,
-                width - inset};
+  const scale x{analysis::octave(of.points.front().size), analysis::octave(of.points.back().size),
+                left + inset, width - inset};
   const scale y{0, 1.1 * most, bottom, top};
   std::string line;
   std::string upper;
@@ -42,17 +58,22 @@ namespace detail {
   markup dots;
   markup labels;
   double labelled = 0;
-  for (const analysis::curve_point& one : of.points) {
-    const double at = x(octave(one.size));
+  const std::vector<const analysis::curve_point*> drawn = drawn_points(of);
+  for (const analysis::curve_point* point : drawn) {
+    const analysis::curve_point& one = *point;
+    const double at = x(analysis::octave(one.size));
     line += fmt::format("{}{:.1f} {:.1f}", line.empty() ? "M" : "L", at, y(one.per_second()));
     const double highest = std::min(one.items / std::max(one.low, 1e-30), y.high);
     upper += fmt::format("{}{:.1f} {:.1f}", upper.empty() ? "M" : "L", at, y(highest));
-    lower = fmt::format("L{:.1f} {:.1f}", at, y(one.items / one.high)) + lower;
     if (one.from != analysis::point_source::measured) continue;
     dots += dot(at, y(one.per_second()), 4, "predicted");
     if (at < labelled + nearest) continue;
     labels += label(at, bottom + 18, std::to_string(one.size), "middle", "faint");
     labelled = at;
+  }
+  for (const analysis::curve_point* one : drawn | std::views::reverse) {
+    lower +=
+        fmt::format("L{:.1f} {:.1f}", x(analysis::octave(one->size)), y(one->items / one->high));
   }
   markup axis;
   for (const double part : {0.0, 0.5, 1.0}) {

@@ -65,8 +65,8 @@ inline void compare_groups(report_data& data) {
 [[nodiscard]] inline report_data report_data_of(std::span<const result::results> files,
                                                 const analysis::options& chosen = {}) {
   report_data data{files, analysis::predict(files, chosen), {}, {}};
-  data.curves = analysis::curves_of(data.predictions, {.chains = analysis::chains_in(files)});
-  std::erase_if(data.curves, [](const analysis::curve& of) { return of.sizes.size() < 3; });
+  data.curves = analysis::curves_of(data.predictions,
+                                    {.chains = analysis::chains_in(files), .least_sizes = 3});
   data.contentions = analysis::contentions(files, chosen);
   const auto is_unknown = [&](const result::case_name& model_case) {
     return std::ranges::find(data.predictions, analysis::without_all_reduces(model_case),

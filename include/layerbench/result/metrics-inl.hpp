@@ -304,7 +304,7 @@ inline std::string_view read_benchdnn(const std::string& text, metric_rows& into
 }
 
 /// The chosen columns of CSV: of each line after the one that names them, up to one with another
-/// number of fields.
+/// number of fields or an empty one.
 inline std::string_view read_csv(const std::string& text, const metric_choice& choice,
                                  metric_rows& into) {
   std::vector<std::size_t> chosen;
@@ -323,7 +323,7 @@ inline std::string_view read_csv(const std::string& text, const metric_choice& c
       width = fields.size();
       continue;
     }
-    if (fields.size() != width) break;
+    if (line.empty() || line == "\r" || fields.size() != width) break;
     std::vector<std::string> name;
     for (std::size_t i = 0; i + 1 < chosen.size(); ++i) name.push_back(fields[chosen[i]]);
     into.add({fmt::format("{}", fmt::join(name, " ")),
@@ -337,13 +337,21 @@ inline std::string_view read_csv(const std::string& text, const metric_choice& c
   return "CSV";
 }
 
-/// The numbers that the pattern finds, at most one in a line.
+/// The numbers that the pattern finds, at most one in a line. Long lines are refused: a std::regex
+/// recurses by character and overflows the stack at 16000.
 inline std::string_view read_pattern(const std::string& text, const metric_choice& choice,
                                      metric_rows& into) {
+  constexpr std::size_t longest = 8192;
   const std::regex pattern(choice.pattern);
   std::size_t number = 0;
   for (const std::string_view line : split(text, '\n')) {
     ++number;
+    if (line.size() > longest) {
+      throw bad_input(into.file(), fmt::format("line {}", number),
+                      fmt::format("is longer than {} characters, too long for --metric; have the "
+                                  "command print shorter lines, or a known format",
+                                  longest));
+    }
     std::match_results<std::string_view::const_iterator> match;
     if (!std::regex_search(line.begin(), line.end(), match, pattern)) continue;
     into.add({choice.pattern, number_in(match[1].str()).value_or(-1), "", choice.higher_is_better},

@@ -76,7 +76,12 @@ struct metric_sum {
   const auto adds_up = [&](const compared_layer& layer) {
     return !layer.higher_is_better && layer.unit == all.layers.front().unit;
   };
-  if (all.layers.size() < 2 || !std::ranges::all_of(all.layers, adds_up)) return std::nullopt;
+  if (all.layers.size() < 2 || !std::ranges::all_of(all.layers, adds_up)) {
+    if (weights.empty()) return std::nullopt;
+    throw usage_error(
+        "--weights: there is no sum to weigh, since the rows are one, rates, or in several units; "
+        "leave it out");
+  }
   metric_sum sum{{}, all.layers.front().unit};
   for (const compared_layer& layer : all.layers) {
     const auto weight = weights.find(layer.row.name);

@@ -20,7 +20,8 @@ using row_weights = std::map<std::string, double, std::less<>>;
 /// their names agree, and a side's only row with the other's, whatever their names. The sum of the
 /// rows of all runs, each times its weight (1 unless `weights` has it), is compared if there are
 /// several rows, in one unit, and less is better. Throws nothing_matched if the sides share no row,
-/// and bad_input for a weight of a row that they do not share.
+/// bad_input for a weight of a row that they do not share, and usage_error for weights without a
+/// sum.
 [[nodiscard]] comparison compare_metrics(std::span<const result::metrics> old,
                                          std::span<const result::metrics> now,
                                          const row_weights& weights,

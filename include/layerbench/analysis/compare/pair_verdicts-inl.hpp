@@ -49,7 +49,7 @@ struct one_look {
   if (pairs >= min_flipped_pairs) {
     std::vector<const log_ratios*> rows;
     for (const compared* one : all) rows.push_back(&one->pairs);
-    const sign_flips test(rows, pairs);
+    const sign_flips test(rows, pairs, level);
     return {test.p(), test.critical_t(level)};
   }
   std::vector<double> p;
@@ -84,6 +84,11 @@ LAYERBENCH_INLINE std::vector<look> looks_until(std::size_t most) {
     all.push_back({static_cast<std::size_t>(std::lround(pairs)), 0});
   }
   all.push_back({most, 0});
+  // Of 12 pairs p is at least 2 / 2^12: no part of many looks at two lists.
+  constexpr double families = 2;
+  const double least_p = std::exp2(1 - first);
+  const double part = pair_significance / (families * static_cast<double>(all.size()));
+  if (all.size() > 1 && least_p >= part) all.erase(all.begin());
   for (look& one : all) one.share = 1 / static_cast<double>(all.size());
   return all;
 }
@@ -117,7 +122,10 @@ LAYERBENCH_INLINE bool set_pair_verdicts(std::span<compared* const> all, std::si
     if (found.second) of = quantiles_of(freedom, looks.back().share);
     const double error = std::log(ratio.high / ratio.value()) / of.usual;
     const double beyond = std::log1p(plan.margin) - error * (of.usual - of.most);
-    one->detectable = std::expm1(std::max(error * found_in_most(critical, freedom), beyond));
+    const bool tested = plan.pairs < min_flipped_pairs || ratio.old_rounds >= min_flipped_pairs;
+    if (tested) {
+      one->detectable = std::expm1(std::max(error * found_in_most(critical, freedom), beyond));
+    }
     const double width = std::exp(error * of.looked);
     sure = sure &&
            (one->changed() || is_within(ratio.value() / width, ratio.value() * width, plan.margin));

@@ -15,7 +15,8 @@
 /// Verdicts on pairs that are looked at several times while they are measured.
 namespace layerbench::analysis {
 
-/// The probability of one or more false alarms in a comparison of pairs, at most.
+/// The probability of one or more false alarms in a comparison of pairs, at most: of
+/// `min_flipped_pairs` or more in random order, of fewer if noise is normal.
 inline constexpr double pair_significance = 0.005;
 
 /// A look at the pairs that there are.
@@ -24,7 +25,8 @@ struct look {
   double share;  ///< of the probability of a false alarm
 };
 
-/// The looks at up to `most` pairs, with equal shares: from 12 pairs on, each at a third more.
+/// The looks at up to `most` pairs, with equal shares: from 12 pairs on (from 16 with six looks or
+/// more, whose shares 12 pairs cannot reach), each at a third more.
 [[nodiscard]] std::vector<look> looks_until(std::size_t most);
 
 /// How the verdicts on pairs are reached.
@@ -45,18 +47,18 @@ bool set_pair_verdicts(std::span<compared* const> all, std::size_t families, con
 /// With fewer than `min_flipped_pairs` pairs the p of a list is Student's, adjusted by Holm's
 /// method, else that of sign_flips. The p of each look is divided by the look's share, and by that
 /// of the list; the smallest one counts. So the probability of one or more false alarms, over all
-/// lists and looks, is at most `pair_significance`. Returns whether the verdicts are sure, so that
-/// no further pair is needed: none is unclear, and those that are the same would be so by an
-/// interval that allows for all looks.
+/// lists and looks, is at most `pair_significance`, under its conditions. Returns whether the
+/// verdicts are sure, so that no further pair is needed: none is unclear, and those that are the
+/// same would be so by an interval that allows for all looks.
 template <class... Lists>
 bool set_pair_verdicts(const pair_plan& plan, Lists&... lists) {
   const std::size_t families = (std::size_t{!lists.empty()} + ...);
-  const auto judge = [&](auto& list) {
+  const auto set_verdicts_of = [&](auto& list) {
     std::vector<compared*> all;
     for (compared& one : list) all.push_back(&one);
     return detail::set_pair_verdicts(all, families, plan);
   };
-  const std::array sure{judge(lists)...};
+  const std::array sure{set_verdicts_of(lists)...};
   return std::ranges::all_of(sure, std::identity());
 }
 

@@ -21,10 +21,12 @@ namespace detail {
 class exchanges {
  public:
   /// All of up to 13 pairs, but for the last pair: to exchange all others has the same |t|. Of more
-  /// pairs some. The first exchange is none.
-  explicit exchanges(std::size_t pairs) : bytes_((pairs + width - 1) / width) {
+  /// pairs so many that a p can be at most half of `level`. The first exchange is none.
+  exchanges(std::size_t pairs, double level) : bytes_((pairs + width - 1) / width) {
     constexpr std::size_t most_made = 13;
-    constexpr std::size_t drawn = 4096;
+    constexpr std::size_t fewest = 4096;
+    const std::size_t drawn =
+        std::max(fewest, std::bit_ceil(static_cast<std::size_t>(std::ceil(2 / level))));
     size_ = pairs > most_made ? drawn : std::size_t{1} << (pairs > 0 ? pairs - 1 : 0);
     std::mt19937_64 random(1);
     for (std::size_t i = 0; i < size_; ++i) {
@@ -76,9 +78,9 @@ class exchanges {
 
 }  // namespace detail
 
-LAYERBENCH_INLINE sign_flips::sign_flips(std::span<const log_ratios* const> rows,
-                                         std::size_t pairs) {
-  const detail::exchanges all(pairs);
+LAYERBENCH_INLINE sign_flips::sign_flips(std::span<const log_ratios* const> rows, std::size_t pairs,
+                                         double level) {
+  const detail::exchanges all(pairs, level);
   largest_.resize(all.size());
   for (const log_ratios* row : rows) {
     std::vector<double> values(pairs);  // 0: none

@@ -21,12 +21,13 @@ inline constexpr std::size_t min_flipped_pairs = 10;
 /// ratios were as likely. So the largest |t| of all rows is compared with that after each exchange
 /// (Westfall and Young, Resampling-Based Multiple Testing, 1993; max T). If nothing differs, the
 /// probability of one or more p below a level is at most that level, whatever the noise, its drift
-/// and what rows have in common. Up to 13 pairs all exchanges are made, of more 4095 that are the
-/// same in every call.
+/// and what rows have in common, if the order in each pair was random. Up to 13 pairs all exchanges
+/// are made, of more 4095 or more, by the level. They are the same in every call.
 class sign_flips {
  public:
-  /// Of the first `pairs` of each row. A row with fewer than `min_flipped_pairs` has p 1.
-  sign_flips(std::span<const log_ratios* const> rows, std::size_t pairs);
+  /// Of the first `pairs` of each row. A row with fewer than `min_flipped_pairs` has p 1. `level`
+  /// is the p below which a row counts as changed.
+  sign_flips(std::span<const log_ratios* const> rows, std::size_t pairs, double level);
 
   /// The p of each row, adjusted for their number.
   [[nodiscard]] std::vector<double> p() const;

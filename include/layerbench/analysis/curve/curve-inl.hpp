@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <map>
 #include <numeric>
+#include <optional>
 #include <ranges>
 #include <string>
 #include <tuple>
@@ -30,7 +31,7 @@ struct call_cost {
 };
 
 /// A measured step, call by call.
-struct measured_step {
+struct step_costs {
   double size;
   double seconds;
   double half_width;  ///< of its interval, relative
@@ -39,14 +40,14 @@ struct measured_step {
   std::map<call_place, call_cost> calls;
 };
 
-[[nodiscard]] inline measured_step measured_step_of(const prediction& p, std::int64_t size) {
+[[nodiscard]] inline step_costs step_costs_of(const prediction& p, std::int64_t size) {
   const step_time& step = *p.step;
-  measured_step result{static_cast<double>(size),
-                       step.seconds,
-                       (step.high() - step.low()) / 2 / step.seconds,
-                       (step.sampling_high - step.sampling_low) / 4 / step.seconds,
-                       step.interval().has_value(),
-                       {}};
+  step_costs result{static_cast<double>(size),
+                    step.seconds,
+                    (step.high() - step.low()) / 2 / step.seconds,
+                    (step.sampling_high - step.sampling_low) / 4 / step.seconds,
+                    step.interval().has_value(),
+                    {}};
   for (const layer_time& layer : p.layers) {
     // Older files do not name the layers of all calls.
     const bool named = std::ssize(layer.layers) == layer.count;
@@ -66,7 +67,7 @@ struct measured_step {
 /// as a reorder of a library, is one call together with the time of the framework.
 class line {
  public:
-  line(const measured_step& a, const measured_step& b) : a_(a), b_(b) {
+  line(const step_costs& a, const step_costs& b) : a_(a), b_(b) {
     call_cost only_a{a.seconds, 0};
     call_cost only_b{b.seconds, 0};
     for (const auto& [place, from] : a.calls) {
@@ -75,7 +76,7 @@ class line {
       if (other == b.calls.end()) {
         only_a = {only_a.seconds + from.seconds, only_a.flops + from.flops};
       } else {
-        both_.emplace_back(from, other->second);
+        add(from, other->second);
       }
     }
     for (const auto& [place, to] : b.calls) {
@@ -83,18 +84,19 @@ class line {
       if (a.calls.contains(place)) continue;
       only_b = {only_b.seconds + to.seconds, only_b.flops + to.flops};
     }
-    both_.emplace_back(only_a, only_b);
+    add(only_a, only_b);
+    from_a_ = work_at(a.size);
+    from_b_ = work_at(b.size);
   }
 
   /// The step of that size. Beyond b no call takes less time than in b.
   [[nodiscard]] call_cost at(double size) const {
     call_cost sum{0, 0};
-    for (const auto& [from, to] : both_) {
-      const double part = share(size, power(from, to));
-      const double more = part > 1 ? std::max(0.0, to.seconds - from.seconds) : 0;
-      sum.seconds += part > 1 ? to.seconds + (part - 1) * more
-                              : from.seconds + part * (to.seconds - from.seconds);
-      sum.flops += from.flops + part * (to.flops - from.flops);
+    for (const auto& [power, calls] : both_) {
+      const double part = share(size, power);
+      sum.seconds += calls.from.seconds + std::min(part, 1.0) * calls.more.seconds +
+                     std::max(part - 1, 0.0) * calls.longer;
+      sum.flops += calls.from.flops + part * calls.more.flops;
     }
     return sum;
   }
@@ -114,9 +116,8 @@ class line {
 
   /// Octaves of work from a and to b.
   [[nodiscard]] std::pair<double, double> octaves(double size) const {
-    const double work = octave(at(size), size);
-    return {std::abs(work - octave(at(a_.size), a_.size)),
-            std::abs(octave(at(b_.size), b_.size) - work)};
+    const double work = work_at(size);
+    return {std::abs(work - from_a_), std::abs(from_b_ - work)};
   }
   /// Their variance of a random walk between both, and beyond b.
   [[nodiscard]] double bridge(double size) const {
@@ -126,6 +127,20 @@ class line {
   }
 
  private:
+  /// Calls whose FLOPs grow by the same power of the size, together.
+  struct call_sum {
+    call_cost from{};   ///< in a
+    call_cost more{};   ///< in b than in a
+    double longer = 0;  ///< seconds, of the calls that take longer in b
+  };
+
+  void add(const call_cost& from, const call_cost& to) {
+    call_sum& calls = both_[power(from, to)];
+    const double more = to.seconds - from.seconds;
+    calls.from = {calls.from.seconds + from.seconds, calls.from.flops + from.flops};
+    calls.more = {calls.more.seconds + more, calls.more.flops + to.flops - from.flops};
+    calls.longer += std::max(0.0, more);
+  }
   /// The power of the size by which FLOPs grow: 2 of attention over the tokens of a prompt.
   [[nodiscard]] double power(const call_cost& from, const call_cost& to) const {
     if (!(from.flops > 0) || !(to.flops > from.flops) || !(a_.size > 0)) return 1;
@@ -136,23 +151,26 @@ class line {
     return (std::pow(size, power) - from) / (std::pow(b_.size, power) - from);
   }
   /// The work of a step in octaves: its FLOPs, or its size where these are not known.
-  [[nodiscard]] static double octave(const call_cost& step, double size) {
-    return std::log2(step.flops > 0 ? step.flops : size + 1);
+  [[nodiscard]] double work_at(double size) const {
+    const double flops = at(size).flops;
+    return flops > 0 ? std::log2(flops) : octave(static_cast<std::int64_t>(size));
   }
 
-  const measured_step& a_;
-  const measured_step& b_;
-  std::vector<std::pair<call_cost, call_cost>> both_;
+  const step_costs& a_;
+  const step_costs& b_;
+  std::map<double, call_sum> both_;  ///< by the power
+  double from_a_ = 0;                ///< octaves of work
+  double from_b_ = 0;
 };
 
 /// The line for a size from the least measured one on. Beyond the largest one it is continued from
 /// one of at most half its size, if there is one, so that noise is not multiplied.
-[[nodiscard]] inline line line_at(const std::vector<measured_step>& steps, double size) {
-  const auto above = std::ranges::lower_bound(steps, size, {}, &measured_step::size);
+[[nodiscard]] inline line line_at(const std::vector<step_costs>& steps, double size) {
+  const auto above = std::ranges::lower_bound(steps, size, {}, &step_costs::size);
   if (above != steps.end()) {
     return above == steps.begin() ? line(steps[0], steps[1]) : line(*std::prev(above), *above);
   }
-  const auto far = std::ranges::upper_bound(steps, steps.back().size / 2, {}, &measured_step::size);
+  const auto far = std::ranges::upper_bound(steps, steps.back().size / 2, {}, &step_costs::size);
   return {far == steps.begin() ? steps.front() : *std::prev(far), steps.back()};
 }
 
@@ -164,14 +182,14 @@ struct departure {
 
 /// Whether nothing lies between two steps that are much alike: a library may switch kernels there,
 /// which says nothing of other places.
-[[nodiscard]] inline bool is_beside(const measured_step& a, const measured_step& b) {
+[[nodiscard]] inline bool is_beside(const step_costs& a, const step_costs& b) {
   constexpr double alike = 4;
   return b.size - a.size <= 1 && a.size >= alike;
 }
 
 /// Leaves out each step between two others. Two further residuals of `usual_spread`, of a sixteenth
 /// of the curve's octaves each, stand for what is known of all models.
-[[nodiscard]] inline departure departure_of(const std::vector<measured_step>& steps,
+[[nodiscard]] inline departure departure_of(const std::vector<step_costs>& steps,
                                             std::vector<left_out_check>& checks) {
   constexpr double usual_spread = 0.05;
   constexpr double usual_residuals = 2;
@@ -233,16 +251,15 @@ struct departure {
   if (above == anchors.end()) return anchors.back().ratio;
   if (above == anchors.begin()) return anchors.front().ratio;
   const anchor& below = *std::prev(above);
-  const auto octave = [](std::int64_t of) { return std::log2(static_cast<double>(of) + 1); };
   const double part =
       (octave(size) - octave(below.size)) / (octave(above->size) - octave(below.size));
   return below.ratio + part * (above->ratio - below.ratio);
 }
 
 inline void add_points(curve& to, const curve_options& wanted) {
-  std::vector<measured_step> steps;
+  std::vector<step_costs> steps;
   for (std::size_t i = 0; i < to.measured.size(); ++i) {
-    steps.push_back(measured_step_of(to.measured[i], to.sizes[i]));
+    steps.push_back(step_costs_of(to.measured[i], to.sizes[i]));
   }
   to.anchors = anchors_of(to, wanted.chains);
   const departure from_lines = departure_of(steps, to.checks);
@@ -253,18 +270,22 @@ inline void add_points(curve& to, const curve_options& wanted) {
     std::iota(sizes.begin(), sizes.end(), to.sizes.front());
   }
   std::ranges::sort(sizes);
+  auto end = steps.cend();  // of the gap that `of_gap` goes through
+  std::optional<line> of_gap;
   for (const std::int64_t size : sizes) {
     if (size < to.sizes.front()) continue;  // nothing is known below the least one
     const auto at = static_cast<double>(size);
-    const auto known = std::ranges::find(steps, at, &measured_step::size);
+    const auto known = std::ranges::lower_bound(std::as_const(steps), at, {}, &step_costs::size);
     const double ratio = ratio_at(to.anchors, size);
-    if (known != steps.end()) {
-      const step_time& step = *to.measured[static_cast<std::size_t>(known - steps.begin())].step;
+    if (known != steps.end() && known->size == at) {
+      const step_time& step = *to.measured[static_cast<std::size_t>(known - steps.cbegin())].step;
       to.points.push_back({size, ratio * step.seconds, ratio * step.low(), ratio * step.high(),
                            items_of(to, size), point_source::measured, known->has_interval});
       continue;
     }
-    const line through = line_at(steps, at);
+    if (!of_gap || known != end) of_gap.emplace(line_at(steps, at));
+    end = known;
+    const line& through = *of_gap;
     const double seconds = ratio * through.at(at).seconds;
     const double departs = from_lines.factor * to.spread * std::sqrt(through.bridge(at));
     const double width = seconds * stats::root_of_squares(through.half_width(at), departs);
@@ -293,9 +314,10 @@ LAYERBENCH_INLINE const curve_point* curve::fastest() const {
 }
 
 LAYERBENCH_INLINE const curve_point* curve::knee() const {
-  const auto found = std::ranges::find_if(points, [&](const curve_point& one) {
-    return one.per_second() >= knee_share * fastest()->per_second();
-  });
+  if (points.empty()) return nullptr;
+  const double least = knee_share * fastest()->per_second();
+  const auto found = std::ranges::find_if(
+      points, [&](const curve_point& one) { return one.per_second() >= least; });
   return found == points.end() ? nullptr : &*found;
 }
 
@@ -311,8 +333,8 @@ LAYERBENCH_INLINE const curve_point* curve::best_within_limit() const {
 }
 
 LAYERBENCH_INLINE const curve_point* curve::at(std::int64_t size) const {
-  const auto found = std::ranges::find(points, size, &curve_point::size);
-  return found == points.end() ? nullptr : &*found;
+  const auto found = std::ranges::lower_bound(points, size, {}, &curve_point::size);
+  return found == points.end() || found->size != size ? nullptr : &*found;
 }
 
 LAYERBENCH_INLINE chain_seconds chains_in(std::span<const result::results> files) {
@@ -343,7 +365,7 @@ LAYERBENCH_INLINE std::vector<curve> curves_of(std::span<const prediction> predi
       if (p.step && size) families[detail::family_of(p, over)].try_emplace(*size, &p);
     }
     for (const auto& [family, steps] : families) {
-      if (steps.size() < 2) continue;
+      if (steps.size() < std::max<std::size_t>(wanted.least_sizes, 2)) continue;
       curve& added = curves.emplace_back(curve{over, {}, {}, {}, {}, {}});
       added.most_seconds = wanted.most_seconds;
       for (const auto& [size, p] : steps) {
@@ -357,10 +379,12 @@ LAYERBENCH_INLINE std::vector<curve> curves_of(std::span<const prediction> predi
 }
 
 LAYERBENCH_INLINE std::optional<std::int64_t> next_size(const curve& of, double goal,
-                                                        std::int64_t most) {
+                                                        std::int64_t most,
+                                                        const std::set<std::int64_t>& tried) {
   constexpr double nearly = 0.98;
   const auto is_open = [&](const curve_point& one) {
-    return one.from != point_source::measured && one.size <= most && one.width() > goal;
+    return one.from != point_source::measured && one.size <= most && one.width() > goal &&
+           !tried.contains(one.size);
   };
   double widest = 0;
   for (const curve_point& one : of.points) {

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <array>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +29,11 @@ enum class size_axis : std::uint8_t { batch, tokens, context };
 
 /// The size of a case on an axis; nothing where it is not known.
 [[nodiscard]] std::optional<std::int64_t> size_of(const prediction& p, size_axis over);
+
+/// A size in octaves. A context may be 0.
+[[nodiscard]] inline double octave(std::int64_t size) {
+  return std::log2(static_cast<double>(size) + 1);
+}
 
 /// Where the time of a step is from. Beyond the largest measured size lines are continued.
 enum class point_source : std::uint8_t { measured, interpolated, extrapolated };
@@ -59,13 +67,13 @@ struct left_out_check {
   [[nodiscard]] double error() const { return predicted / measured - 1; }
 };
 
-/// The step of a size as it ran as a whole (a chain), relative to the sum of its layers.
+/// The end-to-end run of a step (a chain), relative to the sum of its layers.
 struct anchor {
   std::int64_t size;
   double ratio;
 };
 
-/// Seconds of whole steps, by their case and file.
+/// Seconds of end-to-end runs, by their case and file.
 using chain_seconds = std::map<std::pair<result::case_name, std::string>, double>;
 
 [[nodiscard]] chain_seconds chains_in(std::span<const result::results> files);
@@ -76,6 +84,7 @@ struct curve_options {
   std::vector<std::int64_t> sizes = {};  ///< empty: all from the least to the largest measured one
   std::optional<double> most_seconds = {};  ///< of a step
   chain_seconds chains = {};                ///< that anchor the curves
+  std::size_t least_sizes = 2;              ///< measured ones, two at least
 };
 
 /// The steps of a case over the batch, or over the lengths of texts.
@@ -105,24 +114,24 @@ struct curve {
   [[nodiscard]] const curve_point* at(std::int64_t size) const;
 };
 
-/// The curves of all cases that were measured at two sizes or more. Layers are matched by their
+/// The curves of all cases that were measured at `least_sizes` or more. Layers are matched by their
 /// place in the step. Each takes a + b * size^p seconds between two measured neighbours, where p,
-/// from 1 to 2, is the power by which its FLOPs grow: the interpolated times are between the
-/// neighbours'. The interval joins, in quadrature, that of the neighbours and the departure from
-/// such lines. The latter is modelled as a Brownian bridge over octaves of work (the conditional
-/// distribution of a random walk between two known values), whose spread is estimated by leaving
-/// each measured step out. Extrapolated times have a random walk without a second end. Where chains
-/// were measured, all times are multiplied by the ratios of chains and sums, interpolated over
-/// octaves of size, which leaves the relative intervals as they are.
+/// from 1 to 2, is the power by which its FLOPs grow: the interpolated time of a call is between
+/// those of its neighbours. The interval joins, in quadrature, that of the neighbours and the
+/// departure from such lines. The latter is modelled as a Brownian bridge over octaves of work (the
+/// conditional distribution of a random walk between two known values), whose spread is estimated
+/// by leaving each measured step out. Extrapolated times have a random walk without a second end.
+/// Where chains were measured, all times are multiplied by the ratios of chains and sums,
+/// interpolated over octaves of size, which leaves the relative intervals as they are.
 [[nodiscard]] std::vector<curve> curves_of(std::span<const prediction> predictions,
                                            const curve_options& wanted = {});
 
 /// The size to measure next: that of the widest interval, relative to its time, up to `most`. Of
 /// nearly equal ones it is odd where the measured size before is even, and the reverse: libraries
-/// are slower at sizes that are no multiples of their blocks. Nothing where no interval is wider
-/// than `goal`.
-[[nodiscard]] std::optional<std::int64_t> next_size(const curve& of, double goal,
-                                                    std::int64_t most);
+/// are slower at sizes that are no multiples of their blocks. Never one of `tried`. Nothing where
+/// no interval is wider than `goal`.
+[[nodiscard]] std::optional<std::int64_t> next_size(const curve& of, double goal, std::int64_t most,
+                                                    const std::set<std::int64_t>& tried = {});
 
 }  // namespace layerbench::analysis
 

@@ -75,7 +75,7 @@ LAYERBENCH_INLINE std::string summary_text(const curve& of) {
   std::string lines = fmt::format("  measured: {} {}\n", name(of.over), fmt::join(of.sizes, ", "));
   if (of.points.empty()) return lines;
   for (const anchor& one : of.anchors) {
-    lines += fmt::format("  {} {} as a whole: {} of the sum of its layers\n", name(of.over),
+    lines += fmt::format("  {} {} end to end: {} of the sum of its layers\n", name(of.over),
                          one.size, format::percent(one.ratio, of.digits()));
   }
   if (of.over != size_axis::context) {  // the shortest one would always be the best
@@ -96,9 +96,10 @@ LAYERBENCH_INLINE std::string summary_text(const curve& of) {
     largest = std::max(largest, std::abs(check.error()));
   }
   return lines +
-         fmt::format("  measured steps left out in turn: {} off on average, at most {} ({})\n",
-                     format::percent(sum / static_cast<double>(of.checks.size())),
-                     format::percent(largest), of.checks.size());
+         fmt::format(
+             "  measured steps left out one at a time: {} off on average, at most {} ({})\n",
+             format::percent(sum / static_cast<double>(of.checks.size())), format::percent(largest),
+             of.checks.size());
 }
 
 LAYERBENCH_INLINE table to_table(const curve& of, bool bars) {
@@ -113,6 +114,7 @@ LAYERBENCH_INLINE table to_table(const curve& of, bool bars) {
   if (bars) t.columns.push_back({"throughput"});
   const std::set<std::int64_t> shown = detail::shown_sizes(of);
   const int digits = of.digits();
+  const double most = of.points.empty() ? 0 : of.fastest()->per_second();
   for (const curve_point& one : of.points) {
     if (!shown.contains(one.size)) continue;
     t.rows.push_back(
@@ -121,7 +123,7 @@ LAYERBENCH_INLINE table to_table(const curve& of, bool bars) {
          one.has_interval ? format::range(stats::interval{one.low, one.high}, digits) : "not known",
          std::string(name(one.from))});
     if (!bars) continue;
-    t.rows.back().push_back(detail::bar(one.per_second() / of.fastest()->per_second(), bar_length));
+    t.rows.back().push_back(detail::bar(one.per_second() / most, bar_length));
   }
   return t;
 }

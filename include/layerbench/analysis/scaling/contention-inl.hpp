@@ -41,7 +41,7 @@ namespace detail {
   const covered_step after = find_timings(during, measured, cache);
   if (alone.step.empty() || !before.missing.empty() || !after.missing.empty()) return std::nullopt;
   disturbed = result::disturbed_share(terms(before.step));
-  return ratio_of(terms(before.step), terms(after.step));
+  return analysis::ratio_of(terms(before.step), terms(after.step));
 }
 
 /// The slowdown of the all-reduces that overlapped with the rows of `during` in a cache state;
@@ -62,7 +62,7 @@ namespace detail {
     for (timing* one : {&alone, &overlapping}) one->runs.push_back(0);
   }
   if (alone.rounds.empty()) return std::nullopt;
-  return ratio_of(std::vector<term>{{1, &alone}}, std::vector<term>{{1, &overlapping}});
+  return analysis::ratio_of(std::vector<term>{{1, &alone}}, std::vector<term>{{1, &overlapping}});
 }
 
 /// The contention of a case in one file. Rounds of several files are not mixed, because machine

@@ -2,11 +2,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <string>
 #include <vector>
 
 #include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
+#include <layerbench/op/rnn.hpp>
+#include <layerbench/result/protocol_error.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// Validations as JSON.
@@ -28,11 +32,21 @@ namespace detail {
   return all;
 }
 
+/// The kind of the step, as the errors of predictions are learned by: the engine's name, or
+/// step_kind().
+[[nodiscard]] inline std::string kind_of(const prediction& p) {
+  if (p.engine) return p.engine->engine;
+  const bool is_recurrent =
+      std::ranges::find(p.layers, op::rnn::name, &layer_time::op) != p.layers.end();
+  return std::string(result::step_kind(p.model_case, is_recurrent));
+}
+
 [[nodiscard]] inline json::value case_json(const validated& entry) {
   const prediction& p = entry.predicted;
   json::value result = case_fields(p.model_case);
   result.update({{"threads", p.threads},
                  {"case", p.model_case.text()},
+                 {"kind", kind_of(p)},
                  {"files", p.files},
                  {"cache", p.cache},
                  {"method", p.method}});
