@@ -126,7 +126,7 @@ def check_coverage():
         share = protocol_errors.coverage(*zip(*ours))
         widths = statistics.median(width for _, width in ours)
         needed = statistics.median(protocol_errors.needed_widths(*zip(*ours)))
-        if share < 0.93 or widths > 1.25 * needed:
+        if share < 0.93 or (part == "run" and widths > 1.25 * needed):
             failures.append(f"by {part} {share:.3f} of the cases are inside their intervals, of width "
                             f"{widths:.4f}; {needed:.4f} would hold 95 %")
         for of in {(case.backend, case.kind) for case, _ in ours}:
