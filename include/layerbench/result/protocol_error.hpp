@@ -2,10 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
+#include <ranges>
 #include <string_view>
 
+#include <layerbench/op/rnn.hpp>
 #include <layerbench/result/name.hpp>
 
 /// How far sums of `cache:model` timings are from measured steps, beside what their rounds explain.
@@ -22,6 +25,12 @@ struct summed_step {
 /// The kind of a step: "ranks", "recurrent", "training", "fused" or "inference", the first that
 /// fits.
 [[nodiscard]] std::string_view step_kind(const case_name& model_case, bool is_recurrent);
+
+/// The same, by the names of the step's ops.
+template <std::ranges::input_range Names>
+[[nodiscard]] std::string_view step_kind(const case_name& model_case, Names&& ops) {
+  return step_kind(model_case, std::ranges::find(ops, op::rnn::name) != std::ranges::end(ops));
+}
 
 /// The relative error of a sum.
 struct protocol_error {

@@ -37,4 +37,18 @@ LAYERBENCH_INLINE step_time add_up(double seconds, std::span<const term> terms,
           kind,    {}};
 }
 
+LAYERBENCH_INLINE step_sum sum_of_step(double seconds, std::span<const term> terms,
+                                       std::string_view backend,
+                                       std::optional<std::string_view> kind) {
+  step_sum sum{{}, 0, disturbed_share(terms)};
+  sum.time = add_up(seconds, terms, sum.rounds);
+  if (has_unknown_error(sum.disturbed, sum.rounds)) {
+    sum.time.sampling_low = sum.time.sampling_high = seconds;
+    sum.time.kind = interval_method::none;
+  } else if (kind) {
+    sum.time.set_protocol_error(protocol_error_of({backend, *kind, sum.disturbed, seconds}));
+  }
+  return sum;
+}
+
 }  // namespace layerbench::result

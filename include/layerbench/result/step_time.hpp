@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <optional>
 #include <span>
+#include <string_view>
 
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/bootstrap_interval.hpp>
@@ -80,6 +81,18 @@ struct step_time {
 /// single rounds. If layers count in different rounds, the sum may lie outside the range of single
 /// rounds; the interval is then extended to it.
 [[nodiscard]] step_time add_up(double seconds, std::span<const term> terms, std::size_t& rounds);
+
+/// The sum of a step's timings.
+struct step_sum {
+  step_time time;
+  std::size_t rounds;  ///< that all primitives have
+  double disturbed;    ///< share of the timings
+};
+
+/// add_up(), with the error of such sums on `backend` if they have a `kind` (step_kind()): only
+/// sums of `cache:model` timings have. Without an interval where has_unknown_error().
+[[nodiscard]] step_sum sum_of_step(double seconds, std::span<const term> terms,
+                                   std::string_view backend, std::optional<std::string_view> kind);
 
 }  // namespace layerbench::result
 

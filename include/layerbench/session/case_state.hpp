@@ -60,12 +60,6 @@ struct row_state {
   }
 };
 
-/// The sum of a case's rows.
-struct case_sum {
-  result::step_time time;
-  std::size_t rounds;  ///< that all of the rows have
-};
-
 /// A case: all rows of a model, batch, backend, data type and so on, and its chain.
 struct case_state {
   result::case_name name;
@@ -96,7 +90,7 @@ struct case_state {
 
   /// The sum of the measured rows, as predictions add it up. If some rows are in the cache state
   /// that predictions use, only those count. Nothing before a row is measured.
-  [[nodiscard]] std::optional<case_sum> sum() const;
+  [[nodiscard]] std::optional<result::step_sum> sum() const;
 };
 
 /// Cases that are measured in the same rounds, because people compare them.

@@ -95,7 +95,7 @@ LAYERBENCH_INLINE double stopping_criterion::relative_width(std::vector<double> 
 }
 
 LAYERBENCH_INLINE stopping_criterion::known_precision stopping_criterion::precision_of(
-    const std::optional<case_sum>& sum) const {
+    const std::optional<result::step_sum>& sum) const {
   // A sampling error of a third of the protocol's widens the interval by a twentieth.
   constexpr double of_protocol_error = 1. / 3;
   if (!sum || sum->rounds < stats::min_sample_size) return {};

@@ -102,7 +102,7 @@ class stopping_criterion {
 
   /// How precisely a sum is known, as a prediction from its rounds says. It is enough if sampling
   /// adds little to what is known of such sums.
-  [[nodiscard]] known_precision precision_of(const std::optional<case_sum>& sum) const;
+  [[nodiscard]] known_precision precision_of(const std::optional<result::step_sum>& sum) const;
 
   /// Decides whether the sum of all rows is known.
   known_precision end_sum(case_state& model_case, bool time_is_up) const;

@@ -16,7 +16,6 @@
 #include <layerbench/base/split.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
-#include <layerbench/op/rnn.hpp>
 #include <layerbench/result/protocol_error.hpp>
 
 namespace layerbench::analysis {
@@ -239,18 +238,15 @@ LAYERBENCH_INLINE prediction predict_case(const planned_case& planned, const tim
   if (used.step.empty()) return result;
 
   result.coverage = detail::coverage(planned, used.step);
-  result.disturbed = result::disturbed_share(detail::terms(used.step));
-  step_time time = add_up(detail::sum(used.step), detail::terms(used.step), result.rounds);
-  if (result::has_unknown_error(result.disturbed, result.rounds)) {
-    time.sampling_low = time.sampling_high = time.seconds;
-    time.kind = interval_method::none;
-  } else if (as_in_model) {
-    const bool is_recurrent =
-        std::ranges::find(planned.step, op::rnn::name, &result::planned::op) != planned.step.end();
-    time.set_protocol_error(result::protocol_error_of(
-        {planned.model_case.backend, result::step_kind(planned.model_case, is_recurrent),
-         result.disturbed, time.layers}));
+  std::optional<std::string_view> kind;
+  if (as_in_model) {
+    kind = result::step_kind(planned.model_case,
+                             planned.step | std::views::transform(&result::planned::op));
   }
+  auto [time, rounds, disturbed] = result::sum_of_step(
+      detail::sum(used.step), detail::terms(used.step), planned.model_case.backend, kind);
+  result.rounds = rounds;
+  result.disturbed = disturbed;
   result.layers = detail::layer_times(used.step, time.layers);
   if (result.missing.empty() || chosen.allow_partial) {
     time.add_overhead(chosen.overhead_per_step +

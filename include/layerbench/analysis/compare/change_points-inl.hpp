@@ -88,13 +88,13 @@ class logarithms {
   return (old.count + now.count) * std::log1p(change * change / of.value / of.degrees_of_freedom);
 }
 
-/// The number of pairs of stretches in which a change is looked for in so many times.
+/// The number of pairs of stretches in which a change of `times` times is looked for.
 [[nodiscard]] inline double pairs_of_stretches(std::size_t times) {
   const auto splits = static_cast<double>(times - min_history + 1);
   return splits * (splits + 1) / 2;
 }
 
-/// Finds and judges the changes of one series.
+/// Finds the changes of one series, and tests them.
 class change_search {
  public:
   change_search(std::span<const timed_sum> times, std::size_t tests, double margin)

@@ -182,7 +182,7 @@ inline void compare_models(const run_group& old, const run_group& now, compariso
 }
 
 /// Sets the verdicts. Layers and models are two families: the step is tested by itself.
-inline void judge(comparison& all, std::size_t most_pairs) {
+inline void set_all_verdicts(comparison& all, std::size_t most_pairs) {
   if (all.paired) {
     all.sure =
         set_pair_verdicts({all.old_files.size(), most_pairs, all.margin}, all.layers, all.models);
@@ -239,7 +239,7 @@ LAYERBENCH_INLINE comparison compare(const group& old, const group& now,
   all.paired = chosen.paired;
   detail::compare_layers(before, after, all);
   detail::compare_models(before, after, all);
-  detail::judge(all, chosen.most_pairs);
+  detail::set_all_verdicts(all, chosen.most_pairs);
   if (!all.layers.empty() || !all.models.empty()) return all;
   const auto example = [](const detail::run_group& of) {
     return of.rows.empty() ? std::string("no rows") : "rows such as " + of.rows.front().name;

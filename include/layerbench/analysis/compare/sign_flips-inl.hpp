@@ -21,7 +21,7 @@ namespace detail {
 class exchanges {
  public:
   /// All of up to 13 pairs, but for the last pair: to exchange all others has the same |t|. Of more
-  /// pairs so many that a p can be at most half of `level`. The first exchange is none.
+  /// pairs as many as let a p be half of `level`. The first exchange is none.
   exchanges(std::size_t pairs, double level) : bytes_((pairs + width - 1) / width) {
     constexpr std::size_t most_made = 13;
     constexpr std::size_t fewest = 4096;

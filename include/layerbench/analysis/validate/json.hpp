@@ -2,14 +2,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
+#include <ranges>
 #include <string>
 #include <vector>
 
 #include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
-#include <layerbench/op/rnn.hpp>
 #include <layerbench/result/protocol_error.hpp>
 #include <layerbench/shape/json.hpp>
 
@@ -36,9 +35,8 @@ namespace detail {
 /// step_kind().
 [[nodiscard]] inline std::string kind_of(const prediction& p) {
   if (p.engine) return p.engine->engine;
-  const bool is_recurrent =
-      std::ranges::find(p.layers, op::rnn::name, &layer_time::op) != p.layers.end();
-  return std::string(result::step_kind(p.model_case, is_recurrent));
+  return std::string(
+      result::step_kind(p.model_case, p.layers | std::views::transform(&layer_time::op)));
 }
 
 [[nodiscard]] inline json::value case_json(const validated& entry) {
