@@ -15,6 +15,7 @@
 #include <layerbench/model/memory_reuse.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/step_layout.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/insert_reorders.hpp>
 #include <layerbench/session/relative_cost.hpp>
@@ -73,8 +74,8 @@ class planned_step {
 
   /// Bytes that a chain allocates.
   [[nodiscard]] std::size_t chain_bytes() {
-    const step_layout tensors(step_, [&](std::size_t i) -> auto& {
-      return planned_.of(step_.calls[i].op, step_.calls[i].pass).operands;
+    const model::step_layout tensors(step_, [&](std::size_t i) {
+      return stored_bytes(planned_.of(step_.calls[i].op, step_.calls[i].pass).operands);
     });
     return tensors.bytes + std::ranges::max(workspaces());
   }
