@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <iterator>
+#include <map>
 #include <numeric>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -16,6 +18,7 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step_layout.hpp>
 #include <layerbench/model/training.hpp>
+#include <layerbench/op/pool.hpp>
 
 namespace layerbench::analysis {
 
@@ -34,6 +37,15 @@ struct tensor_use {
     return is_kept || (is_used && first <= call && call <= last);
   }
 };
+
+/// Whether a call writes what the step computes, unless a later call reads it. What a call computes
+/// besides, such as argmax indices in inference, is not kept.
+[[nodiscard]] inline bool is_result(const model::step& of, const model::call& by,
+                                    std::size_t tensor) {
+  const std::optional<std::size_t> written = of.written_as(by, tensor);
+  return written && by.part == model::step_part::forward &&
+         of.operands_of(by)[*written].name == "dst";
+}
 
 /// The tensors of a step. A packed tensor has the bytes of its parts, which have none.
 [[nodiscard]] inline std::vector<tensor_use> tensors_of(const model::step& of,
@@ -63,8 +75,7 @@ struct tensor_use {
     for (const std::size_t tensor : by.tensors) {
       tensor_use& use = all[owner[tensor]];
       if (!use.is_used) use.first = i;
-      // A tensor whose last use writes it is a result.
-      use.last = of.written_as(by, tensor) ? of.calls.size() - 1 : i;
+      use.last = is_result(of, by, tensor) ? of.calls.size() - 1 : i;
       if (by.part == model::step_part::update) {
         if (!use.is_kept) use.kind = memory_kind::gradients;
         if (use.is_kept && !use.is_used) use.kind = memory_kind::state;
@@ -73,6 +84,53 @@ struct tensor_use {
     }
   }
   return all;
+}
+
+[[nodiscard]] inline const op::pool* max_pool(const op::any& op) {
+  const auto* pool = op.get<op::pool>();
+  return pool != nullptr && pool->kind == op::pool_kind::max ? pool : nullptr;
+}
+
+/// The step with the tensors of PyTorch: max pooling writes argmax indices in inference, too.
+[[nodiscard]] inline model::step as_in_pytorch(model::step of) {
+  for (model::call& one : of.calls) {
+    const bool without_indices = max_pool(one.op) != nullptr && one.pass == op::pass::fwd;
+    if (!without_indices || !one.op.has(op::pass::fwd_training)) continue;
+    one.pass = op::pass::fwd_training;
+    one.tensors.push_back(of.new_tensor());
+  }
+  return of;
+}
+
+/// The tensors of a step in PyTorch, where argmax indices have 8 bytes, and the gradient of max
+/// pooling keeps its source (aten/src/ATen/native/DilatedMaxPool2d.cpp, derivatives.yaml).
+[[nodiscard]] inline std::vector<tensor_use> tensors_in_pytorch(const model::step& of) {
+  std::vector<tensor_use> all = tensors_of(of, least_layout(of));
+  std::map<std::size_t, std::size_t> sources;  // by their indices
+  for (std::size_t i = 0; i < of.calls.size(); ++i) {
+    const model::call& one = of.calls[i];
+    if (max_pool(one.op) == nullptr) continue;
+    if (one.pass == op::pass::fwd_training) {
+      sources[one.tensors.back()] = one.tensors.front();
+      all[one.tensors.back()].bytes *= 8;
+    } else if (const auto found = sources.find(one.tensors[1]); found != sources.end()) {
+      std::size_t& last = all[found->second].last;
+      last = std::max(last, i);
+    }
+  }
+  return all;
+}
+
+/// The bytes of each kind that are live during each call.
+[[nodiscard]] inline std::vector<memory_parts> live_parts(const std::vector<tensor_use>& all,
+                                                          std::size_t calls) {
+  std::vector<memory_parts> live(calls);
+  for (std::size_t call = 0; call < calls; ++call) {
+    for (const tensor_use& tensor : all) {
+      if (tensor.is_live(call)) live[call][tensor.kind] += tensor.bytes;
+    }
+  }
+  return live;
 }
 
 /// The bytes that a caching allocator has reserved once further steps take no more: frameworks
@@ -123,13 +181,9 @@ LAYERBENCH_INLINE model::step step_in_memory(const model::graph& of, std::string
 
 LAYERBENCH_INLINE live_memory live_memory_of(const model::step& of) {
   live_memory result;
-  const std::vector<detail::tensor_use> all = detail::tensors_of(of, least_layout(of));
-  for (std::size_t call = 0; call < of.calls.size(); ++call) {
-    memory_parts& live = result.calls.emplace_back();
-    for (const detail::tensor_use& tensor : all) {
-      if (tensor.is_live(call)) live[tensor.kind] += tensor.bytes;
-    }
-    for (const op::operand& operand : of.operands_of(of.calls[call])) {
+  result.calls = detail::live_parts(detail::tensors_of(of, least_layout(of)), of.calls.size());
+  for (const model::call& one : of.calls) {
+    for (const op::operand& operand : of.operands_of(one)) {
       result.unknown += operand.opaque && operand.role == op::role::destination ? 1 : 0;
     }
   }
@@ -139,13 +193,14 @@ LAYERBENCH_INLINE live_memory live_memory_of(const model::step& of) {
 }
 
 LAYERBENCH_INLINE memory_total memory_of(const model::step& of, memory_policy policy,
-                                         std::int64_t contexts) {
-  memory_total result{policy, {}, 0, contexts};
+                                         const memory_beside_tensors& beside) {
+  memory_total result{policy, {}, 0, beside};
   if (policy == memory_policy::pytorch) {
-    result.parts = live_memory_of(of).at_peak();
-    result.rest =
-        detail::reserved_bytes(detail::tensors_of(of, least_layout(of)), of.calls.size()) -
-        result.parts.total();
+    const model::step in_pytorch = detail::as_in_pytorch(of);
+    const std::vector<detail::tensor_use> all = detail::tensors_in_pytorch(in_pytorch);
+    const std::vector<memory_parts> live = detail::live_parts(all, of.calls.size());
+    result.parts = *std::ranges::max_element(live, {}, &memory_parts::total);
+    result.rest = detail::reserved_bytes(all, of.calls.size()) - result.parts.total();
     return result;
   }
   const model::step laid_out =
@@ -157,6 +212,38 @@ LAYERBENCH_INLINE memory_total memory_of(const model::step& of, memory_policy po
   for (const detail::tensor_use& tensor : all) result.parts[tensor.kind] += tensor.bytes;
   result.rest = static_cast<std::int64_t>(layout.bytes) - result.parts.total();
   return result;
+}
+
+LAYERBENCH_INLINE std::optional<std::int64_t> scratch_memory(std::span<const result::results> files,
+                                                             const model::graph& of,
+                                                             std::string_view phase, dtype type) {
+  std::optional<std::int64_t> most;
+  const auto add = [&](const result::measurement& row) {
+    const result::case_name& measured = row.name.model_case;
+    const auto found = row.counters.find("workspace_bytes");
+    const bool same_texts = std::ranges::all_of(model::text_parameters, [&](std::string_view name) {
+      return !measured.count(name) || measured.count(name) == model::parameter(of, name);
+    });
+    if (found == row.counters.end() || measured.model != of.name || !same_texts ||
+        measured.batch != model::batch(of) || measured.phase() != phase ||
+        measured.dtype != name(type)) {
+      return;
+    }
+    most = std::max(most.value_or(0), static_cast<std::int64_t>(found->second));
+  };
+  for (const result::results& file : files) {
+    std::ranges::for_each(file.rows, add);
+    std::ranges::for_each(file.chains, add);
+  }
+  return most;
+}
+
+LAYERBENCH_INLINE std::optional<std::int64_t> memory_report::cache_of_a_token() const {
+  const std::int64_t cached = live.at_peak()[memory_kind::cache];
+  if (cached == 0) return std::nullopt;
+  const std::int64_t tokens = model::parameter(graph, "tokens").value_or(0) +
+                              model::parameter(graph, "context").value_or(0);
+  return cached / (model::batch(graph) * tokens);
 }
 
 LAYERBENCH_INLINE std::int64_t largest_batch(

@@ -8,12 +8,15 @@
 #include <functional>
 #include <numeric>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/optimizer.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/result/measurement.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 
@@ -70,16 +73,24 @@ struct live_memory {
   [[nodiscard]] const memory_parts& at_peak() const { return calls.at(peak); }
 };
 
-/// What a policy takes for a step, without the scratch memory of the library's calls.
+/// Bytes that are known from elsewhere.
+struct memory_beside_tensors {
+  std::int64_t scratch = 0;   ///< of the library's calls, which share it
+  std::int64_t contexts = 0;  ///< of driver and libraries
+};
+
+/// What a policy takes for a step.
 struct memory_total {
   memory_policy policy;
   /// Bytes of tensors: of `pytorch` those that are live at the peak, of `kept` all, of `reused` the
   /// memory that tensors share, by the first tensor in it.
   memory_parts parts;
-  std::int64_t rest = 0;      ///< rounding, and memory that is reserved but free at the peak
-  std::int64_t contexts = 0;  ///< what the caller says that libraries take
+  std::int64_t rest = 0;  ///< rounding, and memory that is reserved but free at the peak
+  memory_beside_tensors beside;
 
-  [[nodiscard]] std::int64_t bytes() const { return parts.total() + rest + contexts; }
+  [[nodiscard]] std::int64_t bytes() const {
+    return parts.total() + rest + beside.scratch + beside.contexts;
+  }
 };
 
 /// The step of a model as bench_model runs it by default: activations in place. Throws usage_error
@@ -91,20 +102,42 @@ struct memory_total {
 
 /// The peak of a step under a policy.
 [[nodiscard]] memory_total memory_of(const model::step& of, memory_policy policy,
-                                     std::int64_t contexts = 0);
+                                     const memory_beside_tensors& beside = {});
 
 /// The same of a model with the batch of the graph.
 [[nodiscard]] inline memory_total memory_of(const model::graph& of, std::string_view phase,
                                             dtype type, memory_policy policy,
-                                            std::int64_t contexts = 0,
+                                            const memory_beside_tensors& beside = {},
                                             const model::training& how = {}) {
-  return memory_of(step_in_memory(of, phase, type, how), policy, contexts);
+  return memory_of(step_in_memory(of, phase, type, how), policy, beside);
 }
+
+/// The most scratch memory that a call of the model had in result files; nothing where none has the
+/// model with this batch, phase and data type.
+[[nodiscard]] std::optional<std::int64_t> scratch_memory(std::span<const result::results> files,
+                                                         const model::graph& of,
+                                                         std::string_view phase, dtype type);
 
 /// The largest batch that needs at most `limit` bytes, by bisection, up to 2^20; 0 if not even one
 /// image fits. `needed` gives the bytes of a batch and must not fall.
 [[nodiscard]] std::int64_t largest_batch(std::int64_t limit,
                                          const std::function<std::int64_t(std::int64_t)>& needed);
+
+/// A model's step and its memory, for readers.
+struct memory_report {
+  model::graph graph;
+  std::string phase;
+  model::training how;
+  model::step step;
+  live_memory live;
+  std::vector<memory_total> totals;
+  bool scratch_known = false;
+  std::optional<std::int64_t> limit = {};  ///< bytes
+  std::vector<std::int64_t> batches = {};  ///< the largest within the limit, of each total
+
+  /// Bytes that a token of a sequence has in the key-value caches; nothing without caches.
+  [[nodiscard]] std::optional<std::int64_t> cache_of_a_token() const;
+};
 
 }  // namespace layerbench::analysis
 
