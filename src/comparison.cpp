@@ -14,5 +14,8 @@
 #include <layerbench/analysis/compare/usual_nodes-inl.hpp>
 #include <layerbench/analysis/curve/curve-inl.hpp>
 #include <layerbench/analysis/curve/text-inl.hpp>
+#include <layerbench/analysis/memory/caching_allocator-inl.hpp>
+#include <layerbench/analysis/memory/memory-inl.hpp>
+#include <layerbench/analysis/memory/text-inl.hpp>
 #include <layerbench/analysis/study/own_figures-inl.hpp>
 #include <layerbench/analysis/study/study_file-inl.hpp>

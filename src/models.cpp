@@ -10,4 +10,5 @@
 #include <layerbench/model/reuse-inl.hpp>
 #include <layerbench/model/shape_file-inl.hpp>
 #include <layerbench/model/step-inl.hpp>
+#include <layerbench/model/step_layout-inl.hpp>
 #include <layerbench/model/training-inl.hpp>

@@ -131,6 +131,7 @@ void add_list(CLI::App& app);
 void add_show(CLI::App& app);
 void add_predict(CLI::App& app);
 void add_curve(CLI::App& app);
+void add_memory(CLI::App& app);
 void add_study(CLI::App& app);
 void add_validate(CLI::App& app);
 void add_compare(CLI::App& app);

@@ -68,6 +68,7 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_show(app);
   layerbench::tool::add_predict(app);
   layerbench::tool::add_curve(app);
+  layerbench::tool::add_memory(app);
   layerbench::tool::add_study(app);
   layerbench::tool::add_validate(app);
   layerbench::tool::add_compare(app);

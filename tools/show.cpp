@@ -14,22 +14,17 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/base/error.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/model/find.hpp>
-#include <layerbench/model/fusion.hpp>
 #include <layerbench/model/reuse.hpp>
-#include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/totals.hpp>
 #include <layerbench/model/training.hpp>
-#include <layerbench/op/builtin.hpp>
 #include <layerbench/result/short_names.hpp>
 #include <layerbench/shape/record_json.hpp>
 
-#include "commands.hpp"
+#include "model_options.hpp"
 
 namespace layerbench::tool {
 namespace {
@@ -42,11 +37,6 @@ constexpr std::array<std::string_view, 6> list_names(show_order /*tag*/) {
 }
 
 struct show_options {
-  std::string model;
-  model::parameter_values sizes;  ///< in place of the shape file's
-  std::string phase = "inference";
-  std::string fusion{model::no_fusion};
-  std::string dtype = "f32";
   bool wide = false;
   std::size_t top = 0;  ///< rows of the table; 0: all
   show_order order = show_order::step;
@@ -250,65 +240,17 @@ void add_show(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("show", "Shows a model: its totals and what a step of it runs");
   const auto options = std::make_shared<show_options>();
-  command
-      ->add_option("model", options->model,
-                   "Name of a model or sweep, or path of a shape file or an ONNX model")
-      ->required();
-  const auto add_size = [&](const std::string& name, const char* help, std::int64_t least) {
-    command
-        ->add_option_function<std::int64_t>(
-            "--" + name,
-            [options, name](const std::int64_t& value) { options->sizes[name] = value; }, help)
-        ->check(CLI::Range(least, max_size));
-  };
-  add_size("batch", "Images in a batch [the shape file's]", 1);
-  add_size("tokens", "Tokens that the step computes of each sequence [the shape file's]", 1);
-  add_size("context", "Tokens before these, in the key-value cache [the shape file's]", 0);
-  const CLI::Option* phase = command->add_option("--phase", options->phase, "What the step is for")
-                                 ->check(CLI::IsMember({"inference", "training"}))
-                                 ->capture_default_str();
-  command
-      ->add_option("--fusion", options->fusion,
-                   "Fuse layers as this fusion plan says: a name of 'layerbench list --fusions' or "
-                   "the path of a plan")
-      ->type_name("NAME|FILE")
-      ->capture_default_str();
-  command
-      ->add_option("--dtype", options->dtype,
-                   "Data type of the step: that of its bytes, and in s8 of the types of a fusion "
-                   "plan")
-      ->check(CLI::IsMember(std::vector<std::string>(dtype_names.begin(), dtype_names.end())))
-      ->capture_default_str();
+  const auto asked = std::make_shared<model_options>();
+  add_model(*command, asked, "Name of a model or sweep, or path of a shape file or an ONNX model");
   command->add_flag("--wide", options->wide,
                     "Show all columns and whole keys: also FLOPs, and the calls whose results "
                     "each call reads");
   add_table_options(*command, options->top, options->order);
   const std::shared_ptr<const common_options> common = add_common(*command);
-  command->callback([common, options, phase] {
-    model::graph graph = model::load(model::find(options->model, common->shapes), options->sizes);
-    const dtype type = dtype_from(options->dtype).value();
-    if (is_sweep(graph)) {
-      if (phase->count() > 0) {
-        throw usage_error(
-            fmt::format("--phase: '{}' is a sweep; its file says the passes", graph.name));
-      }
-      options->phase.clear();
-    }
-    if (options->fusion != model::no_fusion) {
-      const op::catalog catalog = op::builtin_catalog();
-      const model::fusion_plan plan =
-          model::load_fusion(model::find_fusion(options->fusion, common->shapes), catalog);
-      if (is_sweep(graph) && plan.joins_layers()) {
-        throw usage_error(
-            fmt::format("--fusion: '{}' is a sweep; its rows have no layers to fuse", graph.name));
-      }
-      graph = model::fused(graph, plan, catalog, type);
-      if (is_sweep(graph) && !graph.inference_only.empty()) {
-        throw usage_error(fmt::format("--fusion={}: '{}' is a sweep; {}", plan.name, graph.name,
-                                      graph.inference_only));
-      }
-    }
-    write(*common, render(step_to_show(graph, options->phase, type), common->format, *options));
+  command->callback([common, options, asked] {
+    const model::graph graph = load(*asked, *common);
+    const std::string phase = is_sweep(graph) ? "" : asked->phase.value_or("inference");
+    write(*common, render(step_to_show(graph, phase, asked->type()), common->format, *options));
   });
 }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <sstream>
 
 #include <layerbench/base/compiled.hpp>
@@ -28,6 +29,13 @@ LAYERBENCH_INLINE std::string shortened(std::string_view text, std::size_t most)
   std::size_t end = 0;
   for (std::size_t seen = 0; seen < most; ++end) seen += display_width(text.substr(end, 1));
   return std::string(text.substr(0, end - 1)) + "\u2026";
+}
+
+LAYERBENCH_INLINE std::string text_bar(double share, std::size_t most) {
+  const long length = std::lround(share * static_cast<double>(most));
+  std::string drawn;
+  for (long i = 0; i < length; ++i) drawn += "█";
+  return drawn;
 }
 
 namespace detail {

@@ -31,6 +31,9 @@ struct table {
 /// `text`, cut and with an ellipsis if it has more than `most` characters.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
 
+/// A bar of blocks, `share` times `most` characters long.
+[[nodiscard]] std::string text_bar(double share, std::size_t most);
+
 namespace detail {
 
 /// Columns on a terminal of each column's cells.

@@ -19,8 +19,8 @@ enum class memory_mode { fresh, reused };
   return {"fresh", "reused"};
 }
 
-/// The inference step with activations in shared memory: a tensor takes the place of one that no
-/// later call reads. `bytes` gives the sizes of tensors.
+/// The step with activations, and in training gradients, in shared memory: a tensor takes the place
+/// of one that no later call reads. `bytes` gives the sizes of tensors.
 [[nodiscard]] step with_reused_memory(step of, const operand_bytes& bytes);
 
 }  // namespace layerbench::model

@@ -20,6 +20,7 @@
 #include <layerbench/cache_state/first_touch.hpp>
 #include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/step_layout.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/memory_order.hpp>
 #include <layerbench/op/reorder.hpp>
@@ -29,46 +30,12 @@
 
 namespace layerbench::run {
 
-/// Where the tensors of a step lie in one block of memory: each on its own page, or behind the
-/// other parts of a packed tensor.
-struct step_layout {
-  std::vector<std::size_t> starts;  ///< offset of each tensor
-  std::vector<std::size_t> sizes;
-  std::size_t bytes = 0;
-
-  /// `operands(i)` returns the operands of the plan of call `i`.
-  template <class Operands>
-  step_layout(const model::step& step, const Operands& operands) : sizes(step.tensors, 0) {
-    for (std::size_t i = 0; i < step.calls.size(); ++i) {
-      const std::vector<plan_operand>& of_call = operands(i);
-      for (std::size_t j = 0; j < of_call.size(); ++j) {
-        std::size_t& size = sizes[step.calls[i].tensors[j]];
-        size = std::max(size, of_call[j].bytes);  // a reader may pad more than the writer
-      }
-    }
-    for (const model::packed_tensor& packed : step.packed) sizes[packed.whole] = 0;
-    std::vector<bool> is_part(step.tensors, false);
-    starts.resize(step.tensors, 0);
-    for (const model::packed_tensor& packed : step.packed) {
-      std::size_t& size = sizes[packed.whole];
-      for (const std::size_t part : packed.parts) {
-        constexpr std::size_t line = 64;
-        starts[part] = size;  // in the packed tensor
-        size += (sizes[part] + line - 1) / line * line;
-        is_part[part] = true;
-      }
-    }
-    constexpr std::size_t page = 4096;
-    for (std::size_t i = 0; i < step.tensors; ++i) {
-      if (is_part[i]) continue;
-      starts[i] = bytes;
-      bytes += (sizes[i] + page - 1) / page * page;
-    }
-    for (const model::packed_tensor& packed : step.packed) {
-      for (const std::size_t part : packed.parts) starts[part] += starts[packed.whole];
-    }
-  }
-};
+/// Bytes of a plan's operands.
+[[nodiscard]] inline std::vector<std::size_t> stored_bytes(const std::vector<plan_operand>& of) {
+  std::vector<std::size_t> bytes;
+  for (const plan_operand& operand : of) bytes.push_back(operand.bytes);
+  return bytes;
+}
 
 /// A model's step, run end to end: the plans of all its calls in order, on the tensors of the step.
 /// Predictions are validated against its time. Virtual functions are for chains that several ranks
@@ -86,7 +53,8 @@ class chain {
       if (!plan) plan = device().plan(call.op, request);
       plans_.push_back(plan);
     }
-    const step_layout layout(step, [&](std::size_t i) -> auto& { return plans_[i]->operands(); });
+    const model::step_layout layout(
+        step, [&](std::size_t i) { return stored_bytes(plans_[i]->operands()); });
     bytes_ = layout.bytes;
     for (std::size_t i = 0; i < plans_.size(); ++i) widen_allreduce(i, step, layout, request);
     find_uses(step, layout);
@@ -229,7 +197,7 @@ class chain {
   }
 
   /// Makes an all-reduce as long as its bucket of gradients, which includes the library's padding.
-  void widen_allreduce(std::size_t i, const model::step& step, const step_layout& layout,
+  void widen_allreduce(std::size_t i, const model::step& step, const model::step_layout& layout,
                        plan_request request) {
     const auto* allreduce = step.calls[i].op.get<op::allreduce>();
     if (allreduce == nullptr) return;
@@ -239,7 +207,7 @@ class chain {
     plans_[i] = device().plan(op::any(wider), request);
   }
 
-  void find_uses(const model::step& step, const step_layout& layout) {
+  void find_uses(const model::step& step, const model::step_layout& layout) {
     for (std::size_t i = 0; i < step.inputs; ++i) {
       inputs_.push_back({layout.starts[i], layout.sizes[i], 0, {}});
     }

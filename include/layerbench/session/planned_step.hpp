@@ -15,6 +15,7 @@
 #include <layerbench/model/memory_reuse.hpp>
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step.hpp>
+#include <layerbench/model/step_layout.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/insert_reorders.hpp>
 #include <layerbench/session/relative_cost.hpp>
@@ -71,12 +72,16 @@ class planned_step {
     return result;
   }
 
-  /// Bytes that a chain allocates.
-  [[nodiscard]] std::size_t chain_bytes() {
-    const step_layout tensors(step_, [&](std::size_t i) -> auto& {
-      return planned_.of(step_.calls[i].op, step_.calls[i].pass).operands;
+  /// Bytes of a chain's tensors.
+  [[nodiscard]] std::size_t tensor_bytes() {
+    const model::step_layout tensors(step_, [&](std::size_t i) {
+      return stored_bytes(planned_.of(step_.calls[i].op, step_.calls[i].pass).operands);
     });
-    return tensors.bytes + std::ranges::max(workspaces());
+    return tensors.bytes;
+  }
+  /// Bytes that a chain allocates, with scratch memory.
+  [[nodiscard]] std::size_t chain_bytes() {
+    return tensor_bytes() + std::ranges::max(workspaces());
   }
 
   [[nodiscard]] std::unique_ptr<chain> make_chain(std::uint64_t seed) const {

@@ -31,14 +31,6 @@ namespace detail {
       name(one.from));
 }
 
-/// A bar of at most `most` characters.
-[[nodiscard]] inline std::string bar(double share, double most) {
-  const std::int64_t length = std::lround(most * share);
-  std::string drawn;
-  for (std::int64_t i = 0; i < length; ++i) drawn += "█";
-  return drawn;
-}
-
 /// The sizes that a table shows.
 [[nodiscard]] inline std::set<std::int64_t> shown_sizes(const curve& of) {
   std::set<std::int64_t> shown(of.sizes.begin(), of.sizes.end());
@@ -103,7 +95,7 @@ LAYERBENCH_INLINE std::string summary_text(const curve& of) {
 }
 
 LAYERBENCH_INLINE table to_table(const curve& of, bool bars) {
-  constexpr double bar_length = 30;
+  constexpr std::size_t bar_length = 30;
   using enum align;
   table t{{{std::string(name(of.over)), right},
            {rate_unit(of), right},
@@ -123,7 +115,7 @@ LAYERBENCH_INLINE table to_table(const curve& of, bool bars) {
          one.has_interval ? format::range(stats::interval{one.low, one.high}, digits) : "not known",
          std::string(name(one.from))});
     if (!bars) continue;
-    t.rows.back().push_back(detail::bar(one.per_second() / most, bar_length));
+    t.rows.back().push_back(text_bar(one.per_second() / most, bar_length));
   }
   return t;
 }

@@ -1,0 +1,266 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <iterator>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include <fmt/format.h>
+
+#include <layerbench/analysis/memory/caching_allocator.hpp>
+#include <layerbench/analysis/memory/memory.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
+#include <layerbench/model/memory_reuse.hpp>
+#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/step_layout.hpp>
+#include <layerbench/model/training.hpp>
+#include <layerbench/op/pool.hpp>
+
+namespace layerbench::analysis {
+
+namespace detail {
+
+/// A tensor of a step that has memory by itself.
+struct tensor_use {
+  std::int64_t bytes = 0;
+  memory_kind kind = memory_kind::activations;
+  std::size_t first = 0;  ///< call that uses it
+  std::size_t last = 0;
+  bool is_used = false;
+  bool is_kept = false;  ///< from step to step, or an input
+
+  [[nodiscard]] bool is_live(std::size_t call) const {
+    return is_kept || (is_used && first <= call && call <= last);
+  }
+};
+
+/// Whether a call writes what the step computes, unless a later call reads it. What a call computes
+/// besides, such as argmax indices in inference, is not kept.
+[[nodiscard]] inline bool is_result(const model::step& of, const model::call& by,
+                                    std::size_t tensor) {
+  const std::optional<std::size_t> written = of.written_as(by, tensor);
+  return written && by.part == model::step_part::forward &&
+         of.operands_of(by)[*written].name == "dst";
+}
+
+/// The tensors of a step. A packed tensor has the bytes of its parts, which have none.
+[[nodiscard]] inline std::vector<tensor_use> tensors_of(const model::step& of,
+                                                        const model::step_layout& layout) {
+  std::vector<tensor_use> all(of.tensors);
+  std::vector<std::size_t> owner(of.tensors);
+  std::iota(owner.begin(), owner.end(), std::size_t{0});
+  for (const model::packed_tensor& packed : of.packed) {
+    for (const std::size_t part : packed.parts) owner[part] = packed.whole;
+  }
+  for (std::size_t i = 0; i < of.tensors; ++i) {
+    if (owner[i] == i) all[i].bytes = static_cast<std::int64_t>(layout.sizes[i]);
+  }
+  for (std::size_t i = 0; i < of.inputs; ++i) {
+    all[i].kind = memory_kind::input;
+    all[i].is_kept = true;
+  }
+  for (const model::kept_tensor& kept : of.kept) {
+    all[kept.tensor].kind = memory_kind::weights;
+    all[kept.tensor].is_kept = true;
+  }
+  for (const model::packed_tensor& packed : of.packed) {
+    if (all[packed.whole].is_kept) all[packed.whole].kind = memory_kind::cache;
+  }
+  for (std::size_t i = 0; i < of.calls.size(); ++i) {
+    const model::call& by = of.calls[i];
+    for (const std::size_t tensor : by.tensors) {
+      tensor_use& use = all[owner[tensor]];
+      if (!use.is_used) use.first = i;
+      use.last = is_result(of, by, tensor) ? of.calls.size() - 1 : i;
+      if (by.part == model::step_part::update) {
+        if (!use.is_kept) use.kind = memory_kind::gradients;
+        if (use.is_kept && !use.is_used) use.kind = memory_kind::state;
+      }
+      use.is_used = true;
+    }
+  }
+  return all;
+}
+
+[[nodiscard]] inline const op::pool* max_pool(const op::any& op) {
+  const auto* pool = op.get<op::pool>();
+  return pool != nullptr && pool->kind == op::pool_kind::max ? pool : nullptr;
+}
+
+/// The step with the tensors of PyTorch: max pooling writes argmax indices in inference, too.
+[[nodiscard]] inline model::step as_in_pytorch(model::step of) {
+  for (model::call& one : of.calls) {
+    const bool without_indices = max_pool(one.op) != nullptr && one.pass == op::pass::fwd;
+    if (!without_indices || !one.op.has(op::pass::fwd_training)) continue;
+    one.pass = op::pass::fwd_training;
+    one.tensors.push_back(of.new_tensor());
+  }
+  return of;
+}
+
+/// The tensors of a step in PyTorch, where argmax indices have 8 bytes, and the gradient of max
+/// pooling keeps its source (aten/src/ATen/native/DilatedMaxPool2d.cpp, derivatives.yaml).
+[[nodiscard]] inline std::vector<tensor_use> tensors_in_pytorch(const model::step& of) {
+  std::vector<tensor_use> all = tensors_of(of, least_layout(of));
+  std::map<std::size_t, std::size_t> sources;  // by their indices
+  for (std::size_t i = 0; i < of.calls.size(); ++i) {
+    const model::call& one = of.calls[i];
+    if (max_pool(one.op) == nullptr) continue;
+    if (one.pass == op::pass::fwd_training) {
+      sources[one.tensors.back()] = one.tensors.front();
+      all[one.tensors.back()].bytes *= 8;
+    } else if (const auto found = sources.find(one.tensors[1]); found != sources.end()) {
+      std::size_t& last = all[found->second].last;
+      last = std::max(last, i);
+    }
+  }
+  return all;
+}
+
+/// The bytes of each kind that are live during each call.
+[[nodiscard]] inline std::vector<memory_parts> live_parts(const std::vector<tensor_use>& all,
+                                                          std::size_t calls) {
+  std::vector<memory_parts> live(calls);
+  for (std::size_t call = 0; call < calls; ++call) {
+    for (const tensor_use& tensor : all) {
+      if (tensor.is_live(call)) live[call][tensor.kind] += tensor.bytes;
+    }
+  }
+  return live;
+}
+
+/// The bytes that a caching allocator has reserved once further steps take no more: frameworks
+/// allocate the optimizer's state in the first step, and memory that is freed may lie elsewhere in
+/// the next one.
+[[nodiscard]] inline std::int64_t reserved_bytes(const std::vector<tensor_use>& all,
+                                                 std::size_t calls) {
+  caching_allocator memory;
+  std::vector<caching_allocator::address> places(all.size());
+  std::vector<bool> has_memory(all.size(), false);
+  const auto allocate = [&](std::size_t i) {
+    if (has_memory[i] || all[i].bytes == 0) return;
+    places[i] = memory.allocate(all[i].bytes);
+    has_memory[i] = true;
+  };
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (all[i].is_kept && all[i].kind != memory_kind::state) allocate(i);
+  }
+  std::vector<std::vector<std::size_t>> first(calls);
+  std::vector<std::vector<std::size_t>> last(calls);
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    if (!all[i].is_used) continue;
+    first[all[i].first].push_back(i);
+    if (!all[i].is_kept) last[all[i].last].push_back(i);
+  }
+  constexpr int steps = 3;
+  for (int step = 0; step < steps; ++step) {
+    for (std::size_t call = 0; call < calls; ++call) {
+      std::ranges::for_each(first[call], allocate);
+      for (const std::size_t i : last[call]) {
+        if (has_memory[i]) memory.free(places[i]);
+        has_memory[i] = false;
+      }
+    }
+  }
+  return memory.reserved();
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE model::step step_in_memory(const model::graph& of, std::string_view phase,
+                                             dtype type, const model::training& how) {
+  if (is_sweep(of)) {
+    throw usage_error(fmt::format("'{}' is a sweep; its rows are no step of a model", of.name));
+  }
+  return model::step_of(of, phase, type, model::usually_in_place(), how);
+}
+
+LAYERBENCH_INLINE live_memory live_memory_of(const model::step& of) {
+  live_memory result;
+  result.calls = detail::live_parts(detail::tensors_of(of, least_layout(of)), of.calls.size());
+  for (const model::call& one : of.calls) {
+    for (const op::operand& operand : of.operands_of(one)) {
+      result.unknown += operand.opaque && operand.role == op::role::destination ? 1 : 0;
+    }
+  }
+  const auto most = std::ranges::max_element(result.calls, {}, &memory_parts::total);
+  result.peak = static_cast<std::size_t>(std::distance(result.calls.begin(), most));
+  return result;
+}
+
+LAYERBENCH_INLINE memory_total memory_of(const model::step& of, memory_policy policy,
+                                         const memory_beside_tensors& beside) {
+  memory_total result{policy, {}, 0, beside};
+  if (policy == memory_policy::pytorch) {
+    const model::step in_pytorch = detail::as_in_pytorch(of);
+    const std::vector<detail::tensor_use> all = detail::tensors_in_pytorch(in_pytorch);
+    const std::vector<memory_parts> live = detail::live_parts(all, of.calls.size());
+    result.parts = *std::ranges::max_element(live, {}, &memory_parts::total);
+    result.rest = detail::reserved_bytes(all, of.calls.size()) - result.parts.total();
+    return result;
+  }
+  const model::step laid_out =
+      policy == memory_policy::reused
+          ? model::with_reused_memory(of, model::least_operand_bytes(of.type))
+          : of;
+  const model::step_layout layout = least_layout(laid_out);
+  const std::vector<detail::tensor_use> all = detail::tensors_of(of, layout);
+  for (const detail::tensor_use& tensor : all) result.parts[tensor.kind] += tensor.bytes;
+  result.rest = static_cast<std::int64_t>(layout.bytes) - result.parts.total();
+  return result;
+}
+
+LAYERBENCH_INLINE std::optional<std::int64_t> scratch_memory(std::span<const result::results> files,
+                                                             const model::graph& of,
+                                                             std::string_view phase, dtype type) {
+  std::optional<std::int64_t> most;
+  const auto add = [&](const result::measurement& row) {
+    const result::case_name& measured = row.name.model_case;
+    const auto found = row.counters.find("workspace_bytes");
+    const bool same_texts = std::ranges::all_of(model::text_parameters, [&](std::string_view name) {
+      return !measured.count(name) || measured.count(name) == model::parameter(of, name);
+    });
+    if (found == row.counters.end() || measured.model != of.name || !same_texts ||
+        measured.batch != model::batch(of) || measured.phase() != phase ||
+        measured.dtype != name(type)) {
+      return;
+    }
+    most = std::max(most.value_or(0), static_cast<std::int64_t>(found->second));
+  };
+  for (const result::results& file : files) {
+    std::ranges::for_each(file.rows, add);
+    std::ranges::for_each(file.chains, add);
+  }
+  return most;
+}
+
+LAYERBENCH_INLINE std::optional<std::int64_t> memory_report::cache_of_a_token() const {
+  const std::int64_t cached = live.at_peak()[memory_kind::cache];
+  if (cached == 0) return std::nullopt;
+  const std::int64_t tokens = model::parameter(graph, "tokens").value_or(0) +
+                              model::parameter(graph, "context").value_or(0);
+  return cached / (model::batch(graph) * tokens);
+}
+
+LAYERBENCH_INLINE std::int64_t largest_batch(
+    std::int64_t limit, const std::function<std::int64_t(std::int64_t)>& needed) {
+  constexpr std::int64_t most = std::int64_t{1} << 20;
+  std::int64_t fits = 0;
+  std::int64_t too_large = 1;
+  while (too_large <= most && needed(too_large) <= limit) {
+    fits = too_large;
+    too_large *= 2;
+  }
+  if (too_large > most) return most;
+  while (too_large - fits > 1) {
+    const std::int64_t middle = fits + (too_large - fits) / 2;
+    (needed(middle) <= limit ? fits : too_large) = middle;
+  }
+  return fits;
+}
+
+}  // namespace layerbench::analysis

@@ -1,0 +1,74 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include <gmock/gmock.h>
+
+#include <layerbench/analysis/memory/memory.hpp>
+#include <layerbench/model/find.hpp>
+#include <layerbench/model/shape_file.hpp>
+#include <layerbench/session/planned_step.hpp>
+
+#include "support/built_backends.hpp"
+
+namespace layerbench::run {
+namespace session_memory_test {
+
+/// What a chain's tensors take on a backend, beside what `layerbench memory` predicts.
+class chains_of {
+ public:
+  chains_of(const backend_entry& on, const std::string& model, std::int64_t batch)
+      : graph_(model::load(model::find(model, LAYERBENCH_SHAPES_DIR), {{"batch", batch}})),
+        context_(testing::make_context(on, 1)) {}
+
+  void expect_inference_predicted() const {
+    const model::step step = analysis::step_in_memory(graph_, "inference", dtype::f32);
+    expect_near(step, analysis::memory_policy::kept, planned_step(step, {}, context_));
+    expect_near(step, analysis::memory_policy::reused,
+                planned_step(step, {}, context_, false, true));
+  }
+
+  /// The chain's step has the reorders that the library wants, too.
+  void expect_training_predicted() const {
+    const model::step step = analysis::step_in_memory(graph_, "training", dtype::f32);
+    expect_near(step, analysis::memory_policy::kept, planned_step(step, {}, context_));
+    planned_step reordered(step, {}, context_, true);
+    const model::step its_step = reordered.step();
+    expect_near(its_step, analysis::memory_policy::kept, std::move(reordered));
+  }
+
+ private:
+  void expect_near(const model::step& step, analysis::memory_policy policy,
+                   planned_step planned) const {
+    const auto bytes = static_cast<double>(analysis::memory_of(step, policy).bytes());
+    EXPECT_NEAR(bytes / static_cast<double>(planned.tensor_bytes()), 1, 0.01)
+        << graph_.name << ", batch " << model::batch(graph_) << ' ' << name(policy);
+  }
+
+  model::graph graph_;
+  std::shared_ptr<device_context> context_;
+};
+
+TEST(MemoryOfChains, IsPredicted) {
+  const backend_entry* onednn = testing::built_backends().find("onednn");
+  for (const char* model : {"alexnet", "resnet50", "vgg16", "mobilenet_v2"}) {
+    for (const std::int64_t batch : {1, 4, 32}) {
+      const chains_of reference(testing::reference_backend(), model, batch);
+      reference.expect_inference_predicted();
+      // It keeps argmax indices in f32, of which the others have many.
+      const bool many_indices =
+          model != std::string("resnet50") && model != std::string("mobilenet_v2");
+      if (!many_indices) reference.expect_training_predicted();
+      if (onednn == nullptr) continue;
+      const chains_of library(*onednn, model, batch);
+      library.expect_inference_predicted();
+      library.expect_training_predicted();
+    }
+  }
+}
+
+}  // namespace session_memory_test
+}  // namespace layerbench::run
