@@ -51,17 +51,23 @@ std::optional<double> figure(const study& of, const study_cell& cell, const std:
 
 TEST(ShippedStudy, LoadsAndEveryModelIsThere) {
   const std::vector<std::string> names = list_studies(LAYERBENCH_SHAPES_DIR);
-  EXPECT_THAT(names, ::testing::IsSupersetOf({"upv_2018", "tf_cnn_benchmarks", "cnn_benchmarks",
-                                              "convnet_benchmarks", "mxnet_perf",
-                                              "deep_learning_examples", "dawnbench"}));
+  EXPECT_THAT(names,
+              ::testing::IsSupersetOf({"upv_2018", "tf_cnn_benchmarks", "cnn_benchmarks",
+                                       "convnet_benchmarks", "mxnet_perf", "deep_learning_examples",
+                                       "dawnbench", "dlbench_hkbu", "dlbs_hpe", "elshawi_2021",
+                                       "ilkarman_2018", "lerat_2021", "resbench_2022"}));
   for (const std::string& name : names) {
     const study item = load_study(name, LAYERBENCH_SHAPES_DIR);
     EXPECT_EQ(item.name, name);
     EXPECT_GT(item.source.size(), 20U) << name;
     EXPECT_THAT(item.unanswered, Not(IsEmpty())) << name;
     EXPECT_THAT(runs_of(item.cells), Not(IsEmpty())) << name;
+    const bool says_what_lacks = std::ranges::any_of(item.notes, [](const std::string& note) {
+      return note.starts_with("Published figures: ");
+    });
     for (const study_cell& cell : item.cells) {
       EXPECT_TRUE(
+          says_what_lacks ||
           std::ranges::any_of(cell.published, [](const auto& value) { return value.has_value(); }))
           << name << ": " << cell.label;
       if (!cell.answerable()) continue;
@@ -149,7 +155,7 @@ TEST_F(StudyFile, IsRefusedWithTheWrongPlace) {
   expect_refused("[]", "/", "object");
   expect_refused(changed(R"("name": "s", )", ""), "/", "name");
   expect_refused(changed(R"("name": "s")", R"("name": "S 1")"), "/name");
-  expect_refused(changed(R"("ms")", R"("s")"), "/unit", "images/s", "ms");
+  expect_refused(changed(R"("ms")", R"("min")"), "/unit", "images/s", "hours");
   expect_refused(changed(R"("notes")", R"("remarks")"), "/remarks", "notes");
   expect_refused(changed(R"(["x", "y"])", R"(["x", "x"])"), "/columns/1");
   expect_refused(changed(R"("lenet5")", R"("no_model")"), "/cells/0/model", "no_model");
@@ -158,6 +164,19 @@ TEST_F(StudyFile, IsRefusedWithTheWrongPlace) {
   expect_refused(changed(R"("f32")", R"("fp32")"), "/cells/0/dtype", "fp32");
   expect_refused(changed(R"(["forward"])", R"(["loss"])"), "/cells/0/parts/0", "loss", "backward");
   expect_refused(changed(R"("training")", R"("inference")"), "/cells/0/parts");
+  expect_refused(changed(R"("ms")", R"("images/s")"), "/cells/0/parts");
+  const std::string no_parts = R"("parts": ["forward"])";
+  expect_refused(changed(no_parts, no_parts + R"(, "devices": 2)"), "/cells/0/parts", "device");
+  expect_refused(changed(no_parts, R"("devices": 0)"), "/cells/0/devices");
+  expect_refused(changed(no_parts, R"("threads": 0)"), "/cells/0/threads");
+  expect_refused(changed(no_parts, R"("unit": "GB")"), "/cells/0/unit", "MiB");
+  expect_refused(changed(no_parts, R"("steps": 0)"), "/cells/0/steps");
+  expect_refused(changed(no_parts, R"("steps": 2, "unit": "W")"), "/cells/0/steps", "W");
+  expect_refused(changed(no_parts, R"("epochs": 2, "unit": "images/s")"), "/cells/0/epochs");
+  expect_refused(changed(no_parts, R"("unit": "share")"), "/cells/0", "ops");
+  expect_refused(changed(no_parts, R"("ops": ["conv"])"), "/cells/0", "share");
+  expect_refused(changed(no_parts, R"("unit": "share", "ops": ["norm"])"), "/cells/0/ops/0",
+                 "norm");
   expect_refused(changed(R"({"x": 1.5})", R"({"z": 1.5})"), "/cells/0/published/z");
   expect_refused(changed("1.5", "0"), "/cells/0/published/x", "0");
   expect_refused(changed(R"("no reason")", R"("")"), "/cells/1/unanswered");
@@ -183,7 +202,7 @@ print(sum(1 for path in sys.argv[2:] if not Validator(schema).is_valid(json.load
   const testing::outcome good = testing::run(LAYERBENCH_PYTHON, words);
   EXPECT_EQ(good.out, "0\n") << good.err;
   words.resize(3);
-  words.push_back(write(changed(R"("ms")", R"("s")"), "a.json"));
+  words.push_back(write(changed(R"("ms")", R"("min")"), "a.json"));
   words.push_back(write(changed("1.5", "0"), "b.json"));
   words.push_back(write(changed(R"("batch": 2, )", ""), "c.json"));
   words.push_back(write(changed(R"("unanswered": "no reason")", R"("batch": 1)"), "d.json"));
@@ -215,6 +234,126 @@ TEST(OwnFigures, AreThePredictionInTheStudysUnit) {
     EXPECT_THAT(text(item, rows),
                 mentions("7.5", "reference", format::four_digits(own.value.value())));
   }
+}
+
+TEST(OwnFigures, OfTimesAreOfAllSteps) {
+  const std::vector<result::results> files{testing::file_of_a_and_b({0.1, 0.1}, {0.2, 0.2})};
+  study item = study_of_net("s");
+  const auto own = [&] { return own_figures(item, item.cells, files).at(0).own.at(0).value; };
+  EXPECT_NEAR(own().value(), 0.4, 1e-9) << "a mini-batch";
+  item.cells[0].epochs = 10;
+  item.cells[0].steps = 2.5;
+  EXPECT_NEAR(own().value(), 10, 1e-9);
+  item.cells[0].unit = "hours";
+  EXPECT_NEAR(own().value(), 10.0 / 3600, 1e-12);
+  EXPECT_THAT(text(item, own_figures(item, item.cells, files)), mentions("hours", "25"));
+}
+
+TEST(OwnFigures, OfMemoryAndPowerAreNotThoseOfTimings) {
+  const std::vector<result::results> files{testing::file_of_a_and_b({0.1, 0.1}, {0.2, 0.2})};
+  study item = study_of_net("ms");
+  for (const std::string unit : {"MiB", "W"}) {
+    item.cells[0].unit = unit;
+    const std::vector<study_row> rows = own_figures(item, item.cells, files);
+    EXPECT_THAT(rows.at(0).own, IsEmpty());
+    EXPECT_THAT(text(item, rows), mentions(unit, "7.5"));
+    EXPECT_THAT(rows[0].reason, HasSubstr(unit));
+    EXPECT_THAT(runs_of(item.cells), IsEmpty());
+  }
+}
+
+TEST(OwnFigures, OfANumberOfThreadsAreOfItAlone) {
+  const std::vector<result::results> files{testing::file_of_a_and_b({0.1, 0.1}, {0.2, 0.2})};
+  study item = study_of_net("s");
+  item.cells.push_back(item.cells[0]);
+  const auto own = [&](std::int64_t threads) {
+    item.cells[1].threads = threads;
+    const std::vector<study_row> rows = own_figures(item, item.cells, files);
+    return std::vector{rows.at(0).own.size(), rows.at(1).own.size()};
+  };
+  EXPECT_THAT(own(0), ElementsAre(1, 1));
+  EXPECT_THAT(own(2), ElementsAre(1, 0)) << "the files are of 3 threads";
+  EXPECT_THAT(own(3), ElementsAre(0, 1)) << "which the second cell names";
+  EXPECT_THAT(runs_of(item.cells), SizeIs(2));
+  EXPECT_THAT(runs_of(item.cells)[1].options(), ::testing::Contains("--threads=3"));
+}
+
+/// The value of a study's cell for these results, on a network that takes no time.
+double own_value(const study& of, const study_cell& cell,
+                 const std::vector<result::results>& files) {
+  const figure_options chosen{LAYERBENCH_SHAPES_DIR, testing::ring_of(0, 1e18)};
+  const study_row row = own_figures(of, {&cell, 1}, files, chosen).at(0);
+  EXPECT_THAT(row.own, SizeIs(1)) << of.name << ": " << cell.label << ": " << row.reason;
+  return row.own.empty() ? 0 : row.own[0].value.value_or(0);
+}
+
+/// A cell and its figure where each image takes 10.1 ms, by layers in proportion to their FLOPs.
+struct golden_cell {
+  std::string study;
+  study_cell cell;  ///< its model, batch, threads, devices and ops find it in the file
+  double value;
+};
+
+study_cell golden(const std::string& model, std::int64_t batch, std::int64_t threads = 0,
+                  std::int64_t devices = 1, const std::vector<std::string>& ops = {}) {
+  study_cell cell{"", model, "training", batch, "f32", {}, {}, ""};
+  cell.threads = threads;
+  cell.devices = devices;
+  cell.ops = ops;
+  return cell;
+}
+
+TEST(ShippedStudy, HasTheFiguresOfAMadeUpMachine) {
+  const std::vector<golden_cell> cells{
+      {"ilkarman_2018", golden("cnn_cifar_ilkarman", 64), 10 * 781 * 64 * 0.0101},
+      {"ilkarman_2018", golden("gru_imdb_ilkarman", 64), 3 * 390 * 64 * 0.0101},
+      {"dlbench_hkbu", golden("fcn5_mnist", 1024, 1), 1024 * 0.0101},
+      {"dlbench_hkbu", golden("fcn5_mnist", 2048, 0, 2), 2048 * 0.0101},
+      {"dlbs_hpe", golden("alexnet_ungrouped_227", 16), 1 / 0.0101},
+      {"dlbs_hpe", golden("alexnet_ungrouped_227", 16, 0, 4), 4 / 0.0101},
+      {"elshawi_2021", golden("mnist_cnn_elshawi", 128), 15 * 469 * 128 * 0.0101 / 3600},
+      {"elshawi_2021", golden("lstm_imdb_elshawi", 64), 50 * 391 * 64 * 0.0101 / 3600},
+      {"resbench_2022", golden("resnet50", 128), 1 / 0.0101},
+      {"resbench_2022", golden("resnet50_32px", 128, 0, 2), 2 / 0.0101},
+      {"lerat_2021", golden("alexnet", 32, 1, 1, {"conv"}), 0.91219},
+      {"lerat_2021", golden("alexnet", 32, 1, 1, {"gemm"}), 0.084593}};
+  std::vector<testing::trained> models;
+  for (const golden_cell& one : cells) {
+    const testing::trained model{one.cell.model, one.cell.batch};
+    if (std::ranges::find(models, model) == models.end()) models.push_back(model);
+  }
+  testing::temporary_directory scratch;
+  const std::vector<result::results> files{
+      result::read(scratch.write("r.json", testing::results_of(models)))};
+  for (const auto& [name, wanted, value] : cells) {
+    const study item = load_study(name, LAYERBENCH_SHAPES_DIR);
+    const auto found = std::ranges::find_if(item.cells, [&, &like = wanted](const auto& cell) {
+      return cell.same_step(like) && cell.devices == like.devices && cell.ops == like.ops;
+    });
+    ASSERT_NE(found, item.cells.end()) << name << ' ' << wanted.model;
+    EXPECT_NEAR(own_value(item, *found, files), value, 1e-4 * value) << name << ' ' << wanted.model;
+  }
+}
+
+TEST(OwnFigures, OfSeveralDevicesNeedANetworkThatHoldsThem) {
+  testing::temporary_directory scratch;
+  const std::vector<result::results> files{
+      result::read(scratch.write("r.json", testing::training_results({8})))};
+  study item = study_of_net("images/s");
+  item.cells = {{"c", "lenet5", "training", 8, "f32", {}, {7.5}, ""}};
+  item.cells[0].devices = 2;
+  figure_options chosen{LAYERBENCH_SHAPES_DIR};
+  const auto row = [&] { return own_figures(item, item.cells, files, chosen).at(0); };
+  EXPECT_THAT(row().own, IsEmpty());
+  EXPECT_THAT(row().reason, mentions("--network", "2"));
+  chosen.interconnect = testing::ring_of(0, 1e18);
+  const double fast = row().own.at(0).value.value();
+  EXPECT_NEAR(fast, 2 / 0.0101, 0.1);
+  chosen.interconnect = testing::ring_of(0.01, 1e8);
+  EXPECT_LT(row().own.at(0).value, fast);
+  chosen.interconnect->max_devices = 1;
+  EXPECT_THAT(row().own, IsEmpty());
+  EXPECT_THAT(row().reason, HasSubstr("1 devices"));
 }
 
 TEST(OwnFigures, SayWhyThereAreNone) {
@@ -299,8 +438,14 @@ TEST(StudyText, MarksDisturbedFigures) {
   EXPECT_THAT(shown(), HasSubstr("disturbed"));
 }
 
-TEST(StudyJson, IsAStudyFileWithOwnFigures) {
-  const study item = load_study("convnet_benchmarks", LAYERBENCH_SHAPES_DIR);
+class StudyJson : public ::testing::TestWithParam<std::string> {};
+
+INSTANTIATE_TEST_SUITE_P(Of, StudyJson,
+                         ::testing::Values("convnet_benchmarks", "dlbench_hkbu", "elshawi_2021",
+                                           "lerat_2021"));
+
+TEST_P(StudyJson, IsAStudyFileWithOwnFigures) {
+  const study item = load_study(GetParam(), LAYERBENCH_SHAPES_DIR);
   json::value written = to_json(item, own_figures(item, item.cells, {}));
   EXPECT_EQ(written.at("schema"), 1);
   written.erase("schema");
@@ -319,7 +464,13 @@ TEST(StudyJson, IsAStudyFileWithOwnFigures) {
   for (std::size_t i = 0; i < item.cells.size(); ++i) {
     EXPECT_EQ(again.cells[i].published, item.cells[i].published);
     EXPECT_EQ(again.cells[i].parts, item.cells[i].parts);
-    EXPECT_TRUE(again.cells[i].same_step(item.cells[i]));
+    EXPECT_EQ(again.cells[i].answerable(), item.cells[i].answerable());
+    EXPECT_EQ(again.cells[i].same_step(item.cells[i]), item.cells[i].answerable());
+    EXPECT_EQ(again.cells[i].unit, item.cells[i].unit);
+    EXPECT_EQ(again.cells[i].epochs, item.cells[i].epochs);
+    EXPECT_EQ(again.cells[i].steps, item.cells[i].steps);
+    EXPECT_EQ(again.cells[i].devices, item.cells[i].devices);
+    EXPECT_EQ(again.cells[i].ops, item.cells[i].ops);
   }
 }
 

@@ -85,6 +85,46 @@ TEST(Study, HasThePredictionsOfResultFiles) {
   EXPECT_THAT(rows.out, AllOf(mentions("42588"), HasSubstr(expected.dump())));
 }
 
+TEST(Study, AllAreTheSmallestCellsOfEach) {
+  const json::value list =
+      json_of(testing::run(LAYERBENCH_TOOL, {"list", "--studies", "--format", "json"}));
+  const json::value all = json_of(study({"--all", "--smallest", "--format", "json"}));
+  ASSERT_EQ(all.at("studies").size(), list.at("studies").size());
+  for (std::size_t i = 0; i < all.at("studies").size(); ++i) {
+    const json::value& one = all.at("studies").at(i);
+    EXPECT_EQ(one.at("name"), list.at("studies").at(i).at("name"));
+    EXPECT_THAT(one.at("commands"), SizeIs(1)) << one.at("name");
+  }
+  const testing::outcome lenet = study({"--all", "--model", "lenet5"});
+  EXPECT_EQ(lenet.exit_code, 0) << lenet.err;
+  EXPECT_THAT(lenet.out, AllOf(HasSubstr("upv_2018: "), Not(HasSubstr("lerat_2021"))));
+}
+
+TEST(Study, AllHaveTheFiguresOfResultFiles) {
+  testing::temporary_directory scratch;
+  const std::string file =
+      scratch.write("r.json", testing::results_of({{"mnist_cnn_elshawi", 128}})).string();
+  const json::value all = json_of(study({"--all", file, "--format", "json"}));
+  ASSERT_THAT(all.at("studies"), SizeIs(1));
+  EXPECT_EQ(all.at("studies").at(0).at("name"), "elshawi_2021");
+  const testing::outcome rows = study({"--all", file, "--format", "csv"});
+  EXPECT_THAT(rows.out, AllOf(mentions("hours", "MiB"), HasSubstr("mnist_cnn_elshawi")));
+  EXPECT_EQ(study({"--all", testing::tiny_file}).exit_code, 5) << "other models";
+}
+
+TEST(Study, OfSeveralDevicesTakesANetwork) {
+  testing::temporary_directory scratch;
+  const std::string file =
+      scratch.write("r.json", testing::results_of({{"resnet50", 128}})).string();
+  const testing::outcome alone = study({"resbench_2022", file});
+  EXPECT_EQ(alone.exit_code, 0) << alone.err;
+  EXPECT_THAT(alone.out, AllOf(HasSubstr("99.01"), HasSubstr("needs --network")));
+  const testing::outcome joined = study({"resbench_2022", file, "--network", "dgx1_v100"});
+  EXPECT_EQ(joined.exit_code, 0) << joined.err;
+  EXPECT_THAT(joined.out, AllOf(HasSubstr("198.0"), Not(HasSubstr("needs --network"))));
+  EXPECT_EQ(study({"resbench_2022", file, "--network", "nowhere"}).exit_code, 5);
+}
+
 TEST(Study, RefusesWhatIsWrong) {
   testing::temporary_directory scratch;
   const std::string bad = scratch.write("bad.json", R"({"name": "s"})").string();
@@ -96,6 +136,8 @@ TEST(Study, RefusesWhatIsWrong) {
   EXPECT_EQ(study({"upv_2018", "--model", "resnet18"}).exit_code, 5) << "not of this study";
   EXPECT_EQ(study({"upv_2018", "--budget", "5"}).exit_code, 2) << "without --run";
   EXPECT_EQ(study({"upv_2018", testing::tiny_file, "--run"}).exit_code, 2) << "one or the other";
+  EXPECT_EQ(study({"--all", "upv_2018", "--run"}).exit_code, 2) << "all or one";
+  EXPECT_EQ(study({"--all", "--model", "alexnet_grouped_227"}).exit_code, 5) << "in no study";
   EXPECT_EQ(study({"upv_2018", testing::tiny_file}).exit_code, 5) << "other models";
   EXPECT_EQ(study({"upv_2018", scratch.path().string()}).exit_code, 3) << "no result file in it";
 }
@@ -120,13 +162,18 @@ class StudyRun : public ::testing::Test {
     std::filesystem::permissions(path, std::filesystem::perms::owner_all);
   }
 
-  [[nodiscard]] testing::outcome run(std::vector<std::string> words) const {
-    const std::vector<std::string> begin{"study", "upv_2018", "--model", "lenet5",
-                                         "--run", "--out",    folder()};
+  [[nodiscard]] testing::outcome run(std::vector<std::string> words,
+                                     const std::string& model = "lenet5",
+                                     const std::string& which = "upv_2018") const {
+    const std::vector<std::string> begin{"study", which,   "--model", model,
+                                         "--run", "--out", folder()};
     words.insert(words.begin(), begin.begin(), begin.end());
     return testing::run(tool_.string(), words, {{"LAYERBENCH_SHAPES", LAYERBENCH_SHAPES_DIR}});
   }
 
+  [[nodiscard]] std::string write(const std::string& study) const {
+    return scratch_.write("s.json", study).string();
+  }
   [[nodiscard]] std::string folder() const { return (scratch_.path() / "out").string(); }
   [[nodiscard]] std::string calls() const { return json::read_text(scratch_.path() / "calls"); }
 
@@ -144,6 +191,27 @@ TEST_F(StudyRun, MeasuresThenPrintsAndResumes) {
   EXPECT_THAT(calls(), AllOf(HasSubstr("--benchmark_out=" + folder()), Not(HasSubstr("--resume"))));
   EXPECT_EQ(run({"--smallest"}).exit_code, 0);
   EXPECT_THAT(calls(), HasSubstr("--resume=" + folder()));
+}
+
+TEST_F(StudyRun, OfAllHasAFolderForEachStudy) {
+  stand_in("cp $folder/results $out");
+  const testing::outcome done = run({}, "lenet5", "--all");
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(calls(), HasSubstr("--benchmark_out=" + folder() + "/upv_2018/"));
+}
+
+TEST_F(StudyRun, LeavesOutMoreThreadsThanProcessors) {
+  stand_in("exit 0");
+  const testing::outcome done = run({}, "lenet5", write(R"({
+    "name": "s", "title": "S", "source": "a paper", "unit": "s", "columns": ["x"], "unanswered": [],
+    "cells": [
+      {"label": "a", "model": "lenet5", "phase": "training", "batch": 64, "threads": 1,
+       "published": {"x": 2}},
+      {"label": "b", "model": "lenet5", "phase": "training", "batch": 64, "threads": 1000000,
+       "published": {"x": 3}}]})"));
+  EXPECT_EQ(done.exit_code, 4) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("1000000 threads"));
+  EXPECT_THAT(calls(), AllOf(HasSubstr("--threads=1 "), Not(HasSubstr("--threads=1000000"))));
 }
 
 TEST_F(StudyRun, SaysWhyARunFailed) {

@@ -297,7 +297,7 @@ def lenet():
 
     net = Network('mnist_cnn_elshawi', 'CNN of the Tartu DLBench for MNIST, 28x28',
                   'DataSystemsGroupUT/DLBench (Elshawi et al.)', 'mnist', (1, 28, 28),
-                  'dlbench_tartu')
+                  'elshawi_2021')
     x = net.conv_relu(net.conv_relu(net.input, 'conv1', 32, 3), 'conv2', 64, 3)
     x = net.dropout(net.max_pool(x, 'pool', 2, 2), 'pool_dropout', 0.25)
     x = net.dropout(net.activation(net.fc(x, 'fc1', 128), 'fc1_relu'), 'fc1_dropout')
@@ -340,7 +340,7 @@ def alexnet():
         'alexnet', 'AlexNet, one-column form, 224x224',
         'Krizhevsky 2014 (arXiv:1404.5997), as torchvision.models.alexnet: no groups, no local '
         'response normalisation', 'imagenet', (3, 224, 224),
-        'convnet_benchmarks upv_2018', 'alexnet_owt_224')
+        'convnet_benchmarks dlbs_hpe lerat_2021 upv_2018', 'alexnet_owt_224')
     x = net.input
     for i, (k, size, stride, pad) in enumerate([(64, 11, 4, 2), (192, 5, 1, 2), (384, 3, 1, 1),
                                                 (256, 3, 1, 1), (256, 3, 1, 1)], 1):
@@ -367,7 +367,7 @@ def alexnet():
         'alexnet_ungrouped_227', 'AlexNet without groups, 227x227',
         'HewlettPackard/dlcookbook-dlbs models/bvlc_alexnet (there also called alexnet). '
         'NVIDIA/caffe models/alexnet_owt is the same without LRN; it is not the network of '
-        'arXiv:1404.5997', 'imagenet', (3, 227, 227), 'dlbs upv_2018'), grouped, norm=1,
+        'arXiv:1404.5997', 'imagenet', (3, 227, 227), 'dlbench_hkbu dlbs_hpe upv_2018'), grouped, norm=1,
         ceil=True)
     yield alexnet_of(Network(
         'alexnet_tf_cnn_benchmarks_227', 'AlexNet of tf_cnn_benchmarks, 227x227, 1001 classes',
@@ -449,10 +449,10 @@ def vgg_convs(net, depths, last_pool=True, ceil=False):
 @family('vgg')
 def vgg():
     for depth, letter, depths, studies in (
-            (11, 'A', (1, 1, 2, 2, 2), 'convnet_benchmarks dlbs tf_cnn_benchmarks'),
-            (13, 'B', (2, 2, 2, 2, 2), 'dlbs'),
-            (16, 'D', (2, 2, 3, 3, 3), 'cnn_benchmarks dlbs mxnet_perf tf_cnn_benchmarks upv_2018'),
-            (19, 'E', (2, 2, 4, 4, 4), 'cnn_benchmarks dlbs tf_cnn_benchmarks')):
+            (11, 'A', (1, 1, 2, 2, 2), 'convnet_benchmarks dlbs_hpe tf_cnn_benchmarks'),
+            (13, 'B', (2, 2, 2, 2, 2), 'dlbs_hpe'),
+            (16, 'D', (2, 2, 3, 3, 3), 'cnn_benchmarks dlbs_hpe lerat_2021 mxnet_perf tf_cnn_benchmarks upv_2018'),
+            (19, 'E', (2, 2, 4, 4, 4), 'cnn_benchmarks dlbs_hpe tf_cnn_benchmarks')):
         net = Network(
             f'vgg{depth}', f'VGG-{depth} (configuration {letter}), 224x224',
             f'Simonyan and Zisserman 2014 (arXiv:1409.1556), as torchvision.models.vgg{depth}; '
@@ -471,7 +471,7 @@ def vgg():
 def convnet():
     net = Network('overfeat_fast', 'OverFeat, fast model, 231x231',
                   'soumith/convnet-benchmarks and HewlettPackard/dlcookbook-dlbs; no dropout there',
-                  'imagenet', (3, 231, 231), 'convnet_benchmarks dlbs tf_cnn_benchmarks')
+                  'imagenet', (3, 231, 231), 'convnet_benchmarks dlbs_hpe tf_cnn_benchmarks')
     x = net.input
     for i, (k, size, stride, pad) in enumerate([(96, 11, 4, 0), (256, 5, 1, 0), (512, 3, 1, 1),
                                                 (1024, 3, 1, 1), (1024, 3, 1, 1)], 1):
@@ -484,7 +484,7 @@ def convnet():
     yield net
 
     net = Network('cnn_cifar_ilkarman', 'CNN of DeepLearningFrameworks for CIFAR-10, 32x32',
-                  'ilkarman/DeepLearningFrameworks', 'cifar10', (3, 32, 32), 'ilkarman')
+                  'ilkarman/DeepLearningFrameworks', 'cifar10', (3, 32, 32), 'ilkarman_2018')
     x = net.input
     for i, k in enumerate((50, 100)):
         x = net.conv_relu(x, f'conv{2 * i + 1}', k, 3, pad=1)
@@ -499,7 +499,7 @@ def convnet():
         net = Network(f'cifar{classes}_cnn_elshawi',
                       f'CNN of the Tartu DLBench for CIFAR-{classes}, 32x32',
                       'DataSystemsGroupUT/DLBench (Elshawi et al.)', f'cifar{classes}', (3, 32, 32),
-                      'dlbench_tartu')
+                      'elshawi_2021')
         x = net.input
         for i, k in enumerate(filters):
             x = net.conv_relu(x, f'conv{2 * i + 1}', k, 3, pad=1)
@@ -510,7 +510,7 @@ def convnet():
 
     net = Network('svhn_cnn_elshawi', 'CNN of the Tartu DLBench for SVHN, 32x32',
                   'DataSystemsGroupUT/DLBench (Elshawi et al.): pools have SAME padding and a '
-                  'stride of 2 and 1 in turns', 'svhn', (3, 32, 32), 'dlbench_tartu')
+                  'stride of 2 and 1 in turns', 'svhn', (3, 32, 32), 'elshawi_2021')
     x = net.conv_relu(net.input, 'conv1', 48, 5, pad=2)
     x = net.max_pool(x, 'p1', 2, 2)
     for i, k in enumerate((64, 128, 160, 192, 192, 192, 192), 2):
@@ -522,7 +522,7 @@ def convnet():
     yield net
 
     net = Network('text_cnn_dlbs', 'Convolutions of three heights over a sentence, 59x128',
-                  'HewlettPackard/dlcookbook-dlbs text_cnn', 'text', (1, 59, 128), 'dlbs')
+                  'HewlettPackard/dlcookbook-dlbs text_cnn', 'text', (1, 59, 128), 'dlbs_hpe')
     branches = [net.conv(net.input, f'conv{r}x128', 128, (r, 128), pad=(r // 2, 0), bias=True)
                 for r in (1, 3, 5)]
     x = net.activation(net.concat(branches, 'concat'), 'relu')
@@ -564,7 +564,7 @@ def mlp_networks():
              784, (2500, 2000, 1500, 1000, 500, 10), 'relu'),
             ('sensor_net_dlbs', 'Four fully connected layers of a sensor', f'{dlbs} sensor_net',
              'synthetic', 784, (1024, 1024, 1024, 16), 'relu')):
-        studies = 'dlbs' if name.endswith('dlbs') else 'dlbench_hkbu'
+        studies = 'dlbs_hpe' if name.endswith('dlbs') else 'dlbench_hkbu'
         yield mlp(Network(name, title, source, data, (inputs,), studies), widths, kind)
 
 
@@ -635,7 +635,7 @@ def googlenet():
         'Szegedy et al. 2014 (arXiv:1409.4842), as BVLC/caffe and NVIDIA/caffe '
         'models/bvlc_googlenet: LRN, no batchnorm, pooled sizes rounded up; layers are named after '
         'the prototxt', 'imagenet', (3, 224, 224),
-        'cnn_benchmarks convnet_benchmarks dlbs upv_2018', 'googlenet'), 1000, ceil=True)
+        'cnn_benchmarks convnet_benchmarks dlbs_hpe upv_2018', 'googlenet'), 1000, ceil=True)
     yield googlenet_of(Network(
         'googlenet_v1_train_aux', 'GoogLeNet (Inception v1) with its auxiliary heads, 224x224',
         'BVLC/caffe models/bvlc_googlenet/train_val.prototxt: googlenet_v1 with two heads that '
@@ -772,7 +772,8 @@ def inception_v3():
     net = Network(
         'inception_v3', 'Inception v3 without its auxiliary head, 299x299',
         'Szegedy et al. 2015 (arXiv:1512.00567), as torchvision.models.inception_v3; layers are '
-        'named as there', 'imagenet', (3, 299, 299), 'mxnet_perf tf_cnn_benchmarks')
+        'named as there', 'imagenet', (3, 299, 299),
+        'dlbs_hpe mxnet_perf tf_cnn_benchmarks')
     net.epsilon = 0.001
     wide, high, p_wide, p_high = (1, 7), (7, 1), (0, 3), (3, 0)
     x = net.input
@@ -837,7 +838,7 @@ def inception_v4():
         'inception_v4', 'Inception v4, 299x299',
         'Szegedy et al. 2016 (arXiv:1602.07261), figures 3 to 9; averages do not count padding, as '
         'in the TensorFlow model of the authors', 'imagenet', (3, 299, 299),
-        'tf_cnn_benchmarks')
+        'dlbs_hpe tf_cnn_benchmarks')
     net.epsilon = 0.001
     wide, high, p_wide, p_high = (1, 7), (7, 1), (0, 3), (3, 0)
     x = net.conv_bn(net.conv_bn(net.input, 'stem_1', 32, 3, 2), 'stem_2', 32, 3)
@@ -915,7 +916,7 @@ def residual_block(net, x, name, convs, stride_in, stride):
     return net.activation(net.add(y, x, name + '_add'), f'{name}_relu{len(convs)}')
 
 
-def imagenet_resnet(net, depth, stride_in=1):
+def imagenet_resnet(net, depth, stride_in=1, classes=1000):
     x = net.conv(net.input, 'conv1', 64, 7, 2, 3)
     x = net.activation(net.batchnorm(x, 'bn1'), 'relu1')
     x = net.max_pool(x, 'maxpool', 3, 2, 1)
@@ -925,7 +926,7 @@ def imagenet_resnet(net, depth, stride_in=1):
         for i in range(blocks):
             x = residual_block(net, x, f'layer{stage + 1}_{i}', convs, stride_in,
                                2 if stage and not i else 1)
-    net.softmax(net.fc(net.global_pool(x), 'fc', 1000))
+    net.softmax(net.fc(net.global_pool(x), 'fc', classes))
     return net
 
 
@@ -958,9 +959,9 @@ def preactivation_resnet(net, x, stages, units, classes, first_project=True):
 def resnet():
     image = (3, 224, 224)
     he = 'He et al. 2015 (arXiv:1512.03385), '
-    of_18 = 'cnn_benchmarks dlbs'
-    of_50 = ('cnn_benchmarks cntk dawnbench deep_learning_examples tf_cnn_benchmarks '
-             'upv_2018')
+    of_18 = 'cnn_benchmarks dlbs_hpe'
+    of_50 = ('cnn_benchmarks cntk dawnbench deep_learning_examples dlbench_hkbu ilkarman_2018 '
+             'resbench_2022 tf_cnn_benchmarks upv_2018')
     for depth, studies, aliases in ((18, of_18, ''), (34, of_18, ''),
                                     (50, of_50, 'resnet50_v1.5'),
                                     (101, 'cnn_benchmarks', 'resnet101_v1.5'),
@@ -972,8 +973,9 @@ def resnet():
             f'resnet{depth}', title,
             f'{he}{stride}as {"" if small else "in "}torchvision.models.resnet{depth}; layers are '
             'named as there', 'imagenet', image, studies, aliases), depth, 1 if small else 2)
-    for depth, studies in ((50, 'dlbs tf_cnn_benchmarks upv_2018'), (101, 'cnn_benchmarks dlbs'),
-                           (152, 'dlbs tf_cnn_benchmarks')):
+    for depth, studies in ((50, 'dlbs_hpe lerat_2021 tf_cnn_benchmarks upv_2018'),
+                           (101, 'cnn_benchmarks dlbs_hpe'),
+                           (152, 'dlbs_hpe tf_cnn_benchmarks')):
         yield imagenet_resnet(Network(
             f'resnet{depth}_v1', f'ResNet-{depth} v1, 224x224',
             f'{he}with the stride in the first 1x1 of a down-sampling block, as there and as in '
@@ -984,7 +986,11 @@ def resnet():
         yield imagenet_resnet(Network(
             f'resnet{depth}', f'ResNet-{depth}, 224x224',
             f'HewlettPackard/dlcookbook-dlbs models/resnet{depth}: stride in the first 1x1',
-            'imagenet', image, 'dlbs'), depth)
+            'imagenet', image, 'dlbs_hpe'), depth)
+    yield imagenet_resnet(Network(
+        'resnet50_32px', 'ResNet-50 v1.5 on small images, 32x32',
+        f'{he}the network of resnet50 without a change but the 100 classes of CIFAR-100, as in '
+        'ResBench', 'cifar100', (3, 32, 32), 'resbench_2022'), 50, 2, 100)
 
     widths = (64, 128, 256, 512)
     stages = [[(k, 1), (k, 3), (4 * k, 1)] for k in widths]
@@ -1097,7 +1103,7 @@ def resnet_cifar():
 def densenet():
     net = Network('densenet121', 'DenseNet-121, 224x224',
                   'Huang et al. 2016 (arXiv:1608.06993), as torchvision.models.densenet121; layers '
-                  'are named as there', 'imagenet', (3, 224, 224))
+                  'are named as there', 'imagenet', (3, 224, 224), 'ilkarman_2018')
     x = net.activation(net.batchnorm(net.conv(net.input, 'conv0', 64, 7, 2, 3), 'norm0'), 'relu0')
     x = net.max_pool(x, 'pool0', 3, 2, 1)
     growth = 32
@@ -1125,7 +1131,7 @@ def densenet():
 def mobilenet():
     net = Network('mobilenet_v2', 'MobileNetV2, width 1.0, 224x224',
                   'Sandler et al. 2018 (arXiv:1801.04381), as torchvision.models.mobilenet_v2',
-                  'imagenet', (3, 224, 224))
+                  'imagenet', (3, 224, 224), 'lerat_2021')
     x = net.conv_bn(net.input, 'conv0', 32, 3, 2, 1, kind='relu6')
     number = 0
     for expand, k, count, stride in ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2),
@@ -1437,18 +1443,18 @@ def recurrent():
     yield language_model(Network(
         'lstm_ptb_elshawi', 'Language model of two LSTM layers, 30 steps',
         'DataSystemsGroupUT/DLBench (Elshawi et al.), PTB; the vocabulary is taken as 10000', 'ptb',
-        (), 'dlbench_tartu'), 10000, 200, 2, 30)
+        (), 'elshawi_2021'), 10000, 200, 2, 30)
     net = Network(
         'gru_imdb_ilkarman', 'GRU that classifies reviews of 150 words',
         'ilkarman/DeepLearningFrameworks, IMDB; two biases per gate, as in cuDNN. The README gives '
-        'an embedding of 150x125, the notebooks have 30000x125', 'imdb', (), 'ilkarman')
+        'an embedding of 150x125, the notebooks have 30000x125', 'imdb', (), 'ilkarman_2018')
     x = recurrent_of(net, 'gru', 30000, 125, 100, 1, 150, 2)
     net.softmax(net.fc(last_step(net, x), 'fc', 2))
     yield net
     net = Network(
         'lstm_imdb_elshawi', 'LSTM that classifies reviews of 500 words',
         'DataSystemsGroupUT/DLBench (Elshawi et al.), IMDB; one bias per gate', 'imdb', (),
-        'dlbench_tartu')
+        'elshawi_2021')
     x = recurrent_of(net, 'lstm', 5000, 32, 100, 1, 500)
     net.activation(net.fc(last_step(net, x), 'fc', 1), 'sigmoid', 'sigmoid')
     yield net

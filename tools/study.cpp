@@ -3,16 +3,20 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
+#include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
 #include <system_error>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/scaling/network_file.hpp>
 #include <layerbench/analysis/study/json.hpp>
 #include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/analysis/study/runs.hpp>
@@ -32,17 +36,27 @@ namespace fs = std::filesystem;
 
 struct study_options {
   std::string name;
+  bool all = false;
   std::vector<std::string> results;
   std::vector<std::string> models;
   bool smallest = false;
   bool run = false;
   std::string folder;
   std::optional<double> budget;  // seconds for all runs
+  std::vector<std::string> network;
+};
+
+/// A study's table: published figures, and those of this machine.
+struct study_table {
+  analysis::study published;
+  std::vector<analysis::study_row> rows;
+  std::vector<std::string> commands;  // that measure the cells here
 };
 
 /// The folder for the results of the study, as its commands name it.
 std::string folder_of(const study_options& chosen, const analysis::study& study) {
-  return chosen.folder.empty() ? study.name + "_results" : chosen.folder;
+  if (chosen.folder.empty()) return study.name + "_results";
+  return chosen.all ? (fs::path(chosen.folder) / study.name).string() : chosen.folder;
 }
 
 /// The path of bench_model: beside the tool, or on the PATH.
@@ -62,7 +76,8 @@ std::vector<analysis::study_cell> select(const study_options& chosen, const anal
     std::vector<std::string> models;
     for (const std::string& model : chosen.models) {
       models.push_back(model::find(model, shapes).stem().string());
-      if (std::ranges::find(cells, models.back(), &analysis::study_cell::model) == cells.end()) {
+      if (!chosen.all &&
+          std::ranges::find(cells, models.back(), &analysis::study_cell::model) == cells.end()) {
         throw nothing_matched(
             fmt::format("--model: study {} has no cell of {}", study.name, model));
       }
@@ -135,33 +150,42 @@ struct failed_run {
   std::string reason;
 };
 
-/// Runs bench_model for the cells of a study, one process per phase, data type and batch.
+/// Runs bench_model for the cells of a study, one process per phase, data type, batch and number of
+/// threads.
 class study_runner {
  public:
-  study_runner(const study_options& chosen, const common_options& common, std::string folder)
-      : chosen_(chosen), common_(common), folder_(std::move(folder)), program_(find_bench_model()) {
+  study_runner(std::optional<double> budget, const common_options& common, std::string folder)
+      : budget_(budget), common_(common), folder_(std::move(folder)), program_(find_bench_model()) {
     std::error_code failed;
     fs::create_directories(folder_, failed);
     if (failed) throw usage_error(fmt::format("--out: {}: {}", folder_, failed.message()));
   }
 
   /// Each run gets a share of what the runs before it left of the budget. Those for which nothing
-  /// is left count as failed.
+  /// is left, or that need more processors than there are, count as failed.
   void measure(const std::vector<analysis::study_run>& runs) {
     const auto begin = std::chrono::steady_clock::now();
     std::size_t models = 0;  // of the runs that are left
     for (const analysis::study_run& run : runs) models += run.models.size();
     for (std::size_t i = 0; i < runs.size() && !interrupted(); ++i) {
       std::vector<std::string> more = arguments(runs[i], folder_, common_);
-      if (chosen_.budget) {
+      if (const auto processors = std::thread::hardware_concurrency();
+          runs[i].threads > static_cast<std::int64_t>(processors)) {
+        models -= runs[i].models.size();
+        failed_.push_back({runs[i], exit_code::incomplete,
+                           fmt::format("left out: {} threads need as many processors, here are {}",
+                                       runs[i].threads, processors)});
+        continue;
+      }
+      if (budget_) {
         const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
         const double share =
             static_cast<double>(runs[i].models.size()) / static_cast<double>(models);
-        const double seconds = (*chosen_.budget - spent.count()) * share;
+        const double seconds = (*budget_ - spent.count()) * share;
         models -= runs[i].models.size();
         if (seconds <= 0) {
           failed_.push_back({runs[i], exit_code::incomplete,
-                             fmt::format("left out: --budget={:g} was spent", *chosen_.budget)});
+                             fmt::format("left out: --budget={:g} was spent", *budget_)});
           const fs::path earlier = fs::path(folder_) / runs[i].file();
           if (fs::exists(earlier)) files_.push_back(earlier.string());
           continue;
@@ -197,7 +221,7 @@ class study_runner {
     return lines.empty() ? "" : ": " + lines.back();
   }
 
-  const study_options& chosen_;
+  std::optional<double> budget_;
   const common_options& common_;
   std::string folder_;
   std::string program_;
@@ -209,83 +233,177 @@ class study_runner {
 /// Says for the rows without figure that their run failed.
 void add_reasons(std::vector<analysis::study_row>& rows, const std::vector<failed_run>& failed) {
   for (analysis::study_row& row : rows) {
-    if (!row.cell.answerable() || !row.own.empty()) continue;
+    if (!row.own.empty()) continue;
     for (const auto& [run, code, reason] : failed) {
-      const bool same =
-          run.phase == row.cell.phase && run.dtype == row.cell.dtype && run.batch == row.cell.batch;
-      if (same) row.reason = reason;
+      if (run.measures(row.cell)) row.reason = reason;
     }
   }
 }
 
-std::string render(const analysis::study& study, const std::vector<analysis::study_row>& rows,
-                   const std::vector<std::string>& commands, const std::string& format) {
-  if (format == "csv") return csv(analysis::records(study, rows));
-  if (format == "json") {
-    json::value result = analysis::to_json(study, rows);
-    result["commands"] = commands;
-    return json_text(result);
+std::string text_of(const study_table& table) {
+  std::string out = analysis::text(table.published, table.rows);
+  if (analysis::machines(table.rows).empty() && !table.commands.empty()) {
+    out += fmt::format("\nto measure the cells here (or --run):\n  {}\n",
+                       fmt::join(table.commands, "\n  "));
   }
-  std::string out = analysis::text(study, rows);
-  if (analysis::machines(rows).empty() && !commands.empty()) {
-    out +=
-        fmt::format("\nto measure the cells here (or --run):\n  {}\n", fmt::join(commands, "\n  "));
+  return out;
+}
+
+json::value json_of(const study_table& table) {
+  json::value result = analysis::to_json(table.published, table.rows);
+  result["commands"] = table.commands;
+  return result;
+}
+
+/// The only table, or `all` of them.
+std::string render(const std::vector<study_table>& tables, bool all, const std::string& format) {
+  if (format == "csv") {
+    table lines;
+    for (const study_table& one : tables) {
+      table more = analysis::records(one.published, one.rows);
+      lines.columns = more.columns;
+      std::ranges::move(more.rows, std::back_inserter(lines.rows));
+    }
+    return csv(lines);
+  }
+  if (format == "json") {
+    if (!all) return json_text(json_of(tables.front()));
+    json::value studies = json::value::array();
+    for (const study_table& one : tables) studies.push_back(json_of(one));
+    return json_text({{"schema", 1}, {"studies", studies}});
+  }
+  std::string out;
+  for (const study_table& one : tables) {
+    if (all) out += fmt::format("{}{}: ", out.empty() ? "" : "\n", one.published.name);
+    out += text_of(one);
   }
   return out;
 }
 
 /// Throws error, naming the cases, if a measured cell lacks layers.
-void require_complete(const std::vector<analysis::study_row>& rows) {
+void require_complete(const std::vector<study_table>& tables) {
   std::string incomplete;
-  for (const analysis::study_row& row : rows) {
-    for (const analysis::own_figure& own : row.own) {
-      if (own.value) continue;
-      incomplete += fmt::format("\n  {} {}, batch {}, {}, {}: {}", row.cell.model, row.cell.phase,
-                                row.cell.batch, row.cell.dtype, own.machine, own.reason);
+  for (const study_table& one : tables) {
+    for (const analysis::study_row& row : one.rows) {
+      for (const analysis::own_figure& own : row.own) {
+        if (own.value) continue;
+        incomplete += fmt::format("\n  {} {}, batch {}, {}, {}: {}", row.cell.model, row.cell.phase,
+                                  row.cell.batch, row.cell.dtype, own.machine, own.reason);
+      }
     }
   }
   if (!incomplete.empty()) throw error("incomplete cells:" + incomplete, exit_code::incomplete);
 }
 
-void study(const study_options& chosen, const common_options& common) {
-  const analysis::study published = analysis::load_study(chosen.name, common.shapes);
-  const std::vector<analysis::study_cell> cells = select(chosen, published, common.shapes);
-  const std::vector<analysis::study_run> runs = analysis::runs_of(cells);
-  const std::string folder = folder_of(chosen, published);
-  if (chosen.run) require_other_output(runs, folder, common);
-  std::optional<study_runner> runner;
-  if (chosen.run) {
-    runner.emplace(chosen, common, folder);
-    runner->measure(runs);
+/// The tables of the chosen studies, and what went wrong in their runs.
+class studies {
+ public:
+  studies(const study_options& chosen, const common_options& common)
+      : chosen_(chosen), common_(common) {
+    figures_.shapes = common.shapes;
+    if (!chosen.network.empty()) {
+      figures_.interconnect = analysis::load_network(chosen.network, common.shapes);
+    }
+    if (!chosen.run) results_ = read_results(files_in(chosen.results));
   }
-  const std::vector<result::results> results =
-      read_results(runner ? runner->files() : files_in(chosen.results));
-  std::vector<analysis::study_row> rows = analysis::own_figures(published, cells, results);
-  if (runner) add_reasons(rows, runner->failed());
-  write(common, render(published, rows, commands(runs, folder, common), common.format));
-  if (runner && runner->interrupted()) throw error("interrupted", exit_code::interrupted);
-  require_complete(rows);
-  if (runner && !runner->failed().empty()) {
-    const failed_run& first = runner->failed().front();
-    throw error(first.reason, first.code);
+
+  /// Adds the table of a study, whose cells are measured first if the options say so. --all leaves
+  /// out studies that have none of the chosen models or no figure of the result files.
+  void add(const std::string& name, std::optional<double> budget) {
+    const analysis::study published = analysis::load_study(name, common_.shapes);
+    const std::vector<analysis::study_cell> cells = select(chosen_, published, common_.shapes);
+    if (cells.empty()) return;
+    const std::vector<analysis::study_run> runs = analysis::runs_of(cells);
+    const std::string folder = folder_of(chosen_, published);
+    std::vector<failed_run> failed;
+    if (chosen_.run) {
+      require_other_output(runs, folder, common_);
+      study_runner runner(budget, common_, folder);
+      runner.measure(runs);
+      interrupted_ = runner.interrupted();
+      failed = runner.failed();
+      results_ = read_results(runner.files());
+    }
+    study_table one{published, analysis::own_figures(published, cells, results_, figures_),
+                    commands(runs, folder, common_)};
+    add_reasons(one.rows, failed);
+    failed_.insert(failed_.end(), failed.begin(), failed.end());
+    const bool unknown = !results_.empty() && analysis::machines(one.rows).empty();
+    if (chosen_.all && !chosen_.run && unknown) return;
+    has_figures_ = has_figures_ || !unknown;
+    tables_.push_back(std::move(one));
   }
-  if (!results.empty() && analysis::machines(rows).empty()) {
-    throw nothing_matched("the result files have no cell of the study");
+
+  [[nodiscard]] bool interrupted() const { return interrupted_; }
+
+  /// Writes the tables. Throws error for runs that failed and cells without all layers,
+  /// nothing_matched where nothing was chosen or the result files have no cell.
+  void finish() const {
+    if (!tables_.empty()) write(common_, render(tables_, chosen_.all, common_.format));
+    if (interrupted_) throw error("interrupted", exit_code::interrupted);
+    require_complete(tables_);
+    if (!failed_.empty()) throw error(failed_.front().reason, failed_.front().code);
+    if (!has_figures_) {
+      throw nothing_matched(results_.empty() ? "--model: no study has a cell of these models"
+                                             : "the result files have no cell of the study");
+    }
+  }
+
+ private:
+  const study_options& chosen_;
+  const common_options& common_;
+  analysis::figure_options figures_;
+  std::vector<result::results> results_;
+  std::vector<study_table> tables_;
+  std::vector<failed_run> failed_;
+  bool has_figures_ = false;
+  bool interrupted_ = false;
+};
+
+/// With --all the first argument is a result file too.
+void sort_arguments(study_options& chosen) {
+  if (!chosen.all) {
+    if (chosen.name.empty()) throw usage_error("name a study, or give --all");
+    return;
+  }
+  if (!chosen.name.empty()) chosen.results.insert(chosen.results.begin(), chosen.name);
+  if (chosen.run && !chosen.results.empty()) {
+    throw usage_error("--all --run goes without a study and result files");
   }
 }
 
+void study(study_options chosen, const common_options& common) {
+  sort_arguments(chosen);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::vector<std::string> names =
+      chosen.all ? analysis::list_studies(common.shapes) : std::vector{chosen.name};
+  studies all(chosen, common);
+  for (std::size_t i = 0; i < names.size() && !all.interrupted(); ++i) {
+    std::optional<double> budget = chosen.budget;
+    if (budget) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
+      budget = (*budget - spent.count()) / static_cast<double>(names.size() - i);
+    }
+    all.add(names[i], budget);
+  }
+  all.finish();
+}
+
 void add_options(CLI::App& command, study_options& chosen) {
-  command.add_option("study", chosen.name, "Name of a study, or path of a study file")->required();
+  command.add_option("study", chosen.name, "Name of a study, or path of a study file");
   CLI::Option* results = command.add_option(
       "results", chosen.results, "Result files of bench_model, or folders of them [none]");
   add_values(command, "--model,--models", "NAME", chosen.models,
              "Only cells of these models [all]\n--model=lenet5,resnet50");
-  command.add_flag("--smallest", chosen.smallest, "Only the cell with the least arithmetic");
+  command.add_flag("--all", chosen.all, "All studies instead of one");
+  command.add_flag("--smallest", chosen.smallest,
+                   "Only the cell with the least arithmetic, of each study");
   CLI::Option* run = command.add_flag("--run", chosen.run, "Measure the cells with bench_model");
   run->excludes(results);
   command
       .add_option("--out", chosen.folder,
-                  "Folder of the results of --run, to be resumed [NAME_results]")
+                  "Folder of the results of --run, to be resumed; with --all it has one for each "
+                  "study [NAME_results]")
       ->type_name("DIR");
   command
       .add_option("--budget", chosen.budget,
@@ -296,6 +414,9 @@ void add_options(CLI::App& command, study_options& chosen) {
         return check_number(text, 0.001, 1e9, "a number of seconds, such as 600");
       })
       ->needs(run);
+  add_values(command, "--network", "NAME|FILE", chosen.network,
+             "What joins the devices of cells of several, as of predict [these cells are left "
+             "open]\n--network=pcie3");
 }
 
 }  // namespace

@@ -510,12 +510,41 @@ def imports(file):
                     text_columns=4)
 
 
+def study_files():
+    return [json.loads(file.read_text()) for file in sorted(ROOT.glob("shapes/studies/*.json"))]
+
+
+def studies():
+    """The shipped studies: what they measured, and how much of it has a figure here."""
+    def row(study):
+        cells = study["cells"]
+        units = [study["unit"], *(cell["unit"] for cell in cells if "unit" in cell)]
+        timed = [cell for cell in cells if "unanswered" not in cell
+                 and cell.get("unit", study["unit"]) not in ("MiB", "W")]
+        return [f"`{study['name']}`", study["title"], ", ".join(dict.fromkeys(units)),
+                str(len({cell["model"] for cell in timed})), str(len(cells)), str(len(timed))]
+    return markdown(["study", "what it measured", "units", "networks", "cells", "measured"],
+                    [row(study) for study in study_files()], text_columns=3)
+
+
+def open_questions():
+    """The questions of studies that timings of layers do not answer, those of most studies first."""
+    asked = {}
+    for study in study_files():
+        for one in study["unanswered"]:
+            asked.setdefault((one["question"], one["reason"]), []).append(f"`{study['name']}`")
+    return markdown(["question", "why", "studies"],
+                    [[*text, " ".join(names)] for text, names
+                     in sorted(asked.items(), key=lambda one: -len(one[1]))], text_columns=3)
+
+
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "families": families,
           "cases": cases, "parts": parts, "imports": imports, "accuracy": accuracy,
           "intervals": intervals, "learned": learned,
           "engines": engines, "libraries": libraries, "bare_loops": bare_loops,
           "overheads": overheads, "kernel_factors": kernel_factors,
-          "pytorch": pytorch, "device_functions": device_functions, "call_path": call_path}
+          "pytorch": pytorch, "device_functions": device_functions, "call_path": call_path,
+          "studies": studies, "open_questions": open_questions}
 
 
 def with_help(text, programs):

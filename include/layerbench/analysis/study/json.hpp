@@ -48,6 +48,12 @@ namespace detail {
       for (const model::step_part part : cell.parts) parts.push_back(name(part));
       result["parts"] = std::move(parts);
     }
+    if (!cell.unit.empty() && cell.unit != of.unit) result["unit"] = cell.unit;
+    if (cell.epochs != 1) result["epochs"] = cell.epochs;
+    if (cell.steps != 1) result["steps"] = cell.steps;
+    if (cell.threads != 0) result["threads"] = cell.threads;
+    if (cell.devices != 1) result["devices"] = cell.devices;
+    if (!cell.ops.empty()) result["ops"] = cell.ops;
   } else {
     result["unanswered"] = cell.unanswered;
   }

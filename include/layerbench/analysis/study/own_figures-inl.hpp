@@ -10,8 +10,11 @@
 
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
+#include <layerbench/analysis/predict/derived_figure.hpp>
+#include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
 #include <layerbench/model/step.hpp>
 
 namespace layerbench::analysis {
@@ -19,9 +22,11 @@ namespace layerbench::analysis {
 namespace detail {
 
 /// The conditions of a case, without those of the cell.
-[[nodiscard]] inline std::string machine_of(const prediction& p) {
+[[nodiscard]] inline std::string machine_of(const prediction& p, const study_cell& cell) {
   std::string text = p.model_case.backend;
-  if (p.threads > 0) text += fmt::format(", {} thread{}", p.threads, p.threads == 1 ? "" : "s");
+  if (p.threads > 0 && cell.threads == 0) {
+    text += fmt::format(", {} thread{}", p.threads, p.threads == 1 ? "" : "s");
+  }
   for (const auto& [name, value] : p.model_case.parameters) {
     if (name != "phase" && name != "threads") text += fmt::format(", {} {}", name, value);
   }
@@ -39,32 +44,86 @@ namespace detail {
   return "";
 }
 
+/// The step of a cell's devices, in seconds. Throws what predict_data_parallel() throws.
+[[nodiscard]] inline estimate step_of(const prediction& p, const study_cell& cell,
+                                      std::span<const result::results> files,
+                                      const figure_options& chosen) {
+  if (cell.devices == 1 || cell.phase != "training") return seconds_of(p);
+  options how;
+  how.shapes = chosen.shapes;
+  const scaled_step step =
+      predict_data_parallel({&p, 1}, files, how, {{cell.devices}, chosen.interconnect.value()})
+          .at(0)
+          .steps.at(0);
+  return {step.step.seconds, step.seconds_low, step.seconds_high};
+}
+
 [[nodiscard]] inline own_figure figure_of(const prediction& p, const study& of,
-                                          std::span<const result::results> files) {
-  own_figure own{machine_of(p), device_of(p, files), p.files, {}, 0, 0, p.method, "", p.disturbed};
+                                          const study_cell& cell,
+                                          std::span<const result::results> files,
+                                          const figure_options& chosen) {
+  own_figure own{machine_of(p, cell), device_of(p, files), p.files, {}, 0, 0, p.method, "",
+                 p.disturbed};
   if (!p.step) {
     const std::string error = first_error(p, files);
     own.reason = fmt::format("{} layers not measured{}{}", p.missing.size(),
                              error.empty() ? "" : ": ", error);
     return own;
   }
-  const double images =
-      static_cast<double>(p.model_case.batch) * static_cast<double>(p.model_case.ranks());
-  if (of.unit == "ms") {
-    own.value = 1e3 * p.step->seconds;
-    own.low = 1e3 * p.step->low();
-    own.high = 1e3 * p.step->high();
+  const std::string& unit = cell.unit.empty() ? of.unit : cell.unit;
+  if (unit == "share") {
+    own.value = 0;
+    for (const layer_time& layer : p.layers) {
+      if (std::ranges::find(cell.ops, layer.op) != cell.ops.end()) *own.value += layer.share;
+    }
+    return own;
+  }
+  const estimate step = step_of(p, cell, files, chosen);
+  if (const std::optional<double> seconds = seconds_of_unit(unit)) {
+    const estimate all = step.times(static_cast<double>(cell.epochs) * cell.steps / *seconds);
+    own.value = all.value;
+    own.low = all.low;
+    own.high = all.high;
   } else {
-    own.value = images / p.step->seconds;
-    own.low = images / p.step->high();
-    own.high = images / p.step->low();
+    const auto images =
+        static_cast<double>(p.model_case.batch * p.model_case.ranks() * cell.devices);
+    own.value = images / step.value;
+    own.low = images / step.high;
+    own.high = images / step.low;
   }
   return own;
 }
 
-[[nodiscard]] inline bool is_case_of(const prediction& p, const study_cell& cell) {
-  return p.model_case.model == cell.model && p.model_case.phase() == cell.phase &&
-         p.model_case.batch == cell.batch && p.model_case.dtype == cell.dtype;
+/// Whether a prediction is of a cell's step, among the `cells` of a study.
+[[nodiscard]] inline bool is_case_of(const prediction& p, const study_cell& cell,
+                                     std::span<const study_cell> cells) {
+  if (p.model_case.model != cell.model || p.model_case.phase() != cell.phase ||
+      p.model_case.batch != cell.batch || p.model_case.dtype != cell.dtype) {
+    return false;
+  }
+  if (cell.devices > 1 && p.model_case.ranks() > 1) return false;  // would be scaled twice
+  if (cell.threads != 0 || p.threads == 0) return p.threads == cell.threads;
+  study_cell named = cell;
+  named.threads = p.threads;
+  return std::ranges::none_of(cells,
+                              [&](const study_cell& other) { return other.same_step(named); });
+}
+
+/// Why a cell has no figure, whatever was measured; empty if it can have one.
+[[nodiscard]] inline std::string open_question(const study_cell& cell,
+                                               const figure_options& chosen) {
+  if (!cell.answerable()) return cell.unanswered;
+  if (!cell.timed()) return fmt::format("{}: timings of layers do not tell it", cell.unit);
+  if (cell.devices == 1 || cell.phase != "training") return "";
+  if (!chosen.interconnect) {
+    return fmt::format("needs --network: what joins the {} devices", cell.devices);
+  }
+  try {
+    require_capacity(*chosen.interconnect, cell.devices);
+  } catch (const usage_error& e) {
+    return e.what();
+  }
+  return "";
 }
 
 /// Adds a figure; a second one of a machine, from files that are not merged, replaces one without
@@ -86,21 +145,22 @@ inline void add_figure(std::vector<own_figure>& all, own_figure added) {
 
 LAYERBENCH_INLINE std::vector<study_row> own_figures(const study& of,
                                                      std::span<const study_cell> cells,
-                                                     std::span<const result::results> files) {
+                                                     std::span<const result::results> files,
+                                                     const figure_options& chosen) {
   std::map<std::vector<model::step_part>, std::vector<prediction>> predictions;
   std::vector<study_row> rows;
   for (const study_cell& cell : cells) {
-    study_row row{cell, {}, cell.unanswered};
-    if (cell.answerable()) {
+    study_row row{cell, {}, detail::open_question(cell, chosen)};
+    if (row.reason.empty()) {
       row.reason = "not measured";
       if (!files.empty() && !predictions.contains(cell.parts)) {
-        options chosen;
-        chosen.parts = cell.parts;
-        predictions[cell.parts] = predict(files, chosen);
+        options how;
+        how.parts = cell.parts;
+        predictions[cell.parts] = predict(files, how);
       }
       for (const prediction& p : predictions[cell.parts]) {
-        if (detail::is_case_of(p, cell)) {
-          detail::add_figure(row.own, detail::figure_of(p, of, files));
+        if (detail::is_case_of(p, cell, of.cells)) {
+          detail::add_figure(row.own, detail::figure_of(p, of, cell, files, chosen));
         }
       }
       if (!row.own.empty()) row.reason.clear();

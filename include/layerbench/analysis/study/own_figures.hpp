@@ -2,20 +2,23 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <filesystem>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include <layerbench/analysis/scaling/network.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/result/measurement.hpp>
 
 /// What result files say about the cells of a study.
 namespace layerbench::analysis {
 
-/// A figure of this machine in the study's unit, with its interval.
+/// A figure of this machine in the cell's unit, with its interval.
 struct own_figure {
-  std::string machine;  ///< backend, threads and settings: "onednn, 2 threads"
+  /// Backend, settings and, unless the cell names them, threads: "onednn, 2 threads".
+  std::string machine;
   std::string device;
   std::vector<std::string> files;
   std::optional<double> value;  ///< nothing: layers are missing
@@ -33,10 +36,18 @@ struct study_row {
   std::string reason;           ///< why there is none; empty if there is
 };
 
-/// The chosen cells of a study with the figures that result files give them, by predict(). Throws
-/// what that throws.
+/// What the figures need besides result files.
+struct figure_options {
+  std::filesystem::path shapes = {};         ///< directory of the shape files
+  std::optional<network> interconnect = {};  ///< joins the devices of cells of several
+};
+
+/// The chosen cells of a study with the figures that result files give them, by predict(); those of
+/// trainings on several devices by predict_data_parallel(), with weak scaling. Throws what these
+/// throw.
 [[nodiscard]] std::vector<study_row> own_figures(const study& of, std::span<const study_cell> cells,
-                                                 std::span<const result::results> files);
+                                                 std::span<const result::results> files,
+                                                 const figure_options& chosen = {});
 
 /// The machines of the rows, in the order of their first figures.
 [[nodiscard]] std::vector<std::string> machines(std::span<const study_row> rows);

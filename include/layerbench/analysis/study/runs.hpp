@@ -22,21 +22,31 @@
 /// The runs of bench_model that measure the cells of a study.
 namespace layerbench::analysis {
 
-/// Cells that one run of bench_model measures: those of a phase, data type and batch.
+/// Cells that one run of bench_model measures: those of a phase, data type, batch and number of
+/// threads.
 struct study_run {
   std::string phase;
   std::string dtype;
   std::int64_t batch;
+  std::int64_t threads;  ///< 0: as many as bench_model takes
   std::vector<std::string> models;
 
+  [[nodiscard]] bool measures(const study_cell& cell) const {
+    return cell.timed() && phase == cell.phase && dtype == cell.dtype && batch == cell.batch &&
+           threads == cell.threads;
+  }
   /// Its result file, in the folder of the study's results.
   [[nodiscard]] std::string file() const {
-    return fmt::format("{}_{}_batch{}.json", phase, dtype, batch);
+    return fmt::format("{}_{}_batch{}{}.json", phase, dtype, batch,
+                       threads > 0 ? fmt::format("_threads{}", threads) : "");
   }
   /// The options of bench_model, without those on its files and its time.
   [[nodiscard]] std::vector<std::string> options() const {
-    return {fmt::format("--model={}", fmt::join(models, ",")), "--phase=" + phase,
-            fmt::format("--batch={}", batch), "--dtype=" + dtype};
+    std::vector<std::string> words{fmt::format("--model={}", fmt::join(models, ",")),
+                                   "--phase=" + phase, fmt::format("--batch={}", batch),
+                                   "--dtype=" + dtype};
+    if (threads > 0) words.push_back(fmt::format("--threads={}", threads));
+    return words;
   }
 };
 
@@ -44,12 +54,10 @@ struct study_run {
 [[nodiscard]] inline std::vector<study_run> runs_of(std::span<const study_cell> cells) {
   std::vector<study_run> runs;
   for (const study_cell& cell : cells) {
-    if (!cell.answerable()) continue;
-    auto run = std::ranges::find_if(runs, [&](const study_run& one) {
-      return one.phase == cell.phase && one.dtype == cell.dtype && one.batch == cell.batch;
-    });
+    if (!cell.timed()) continue;
+    auto run = std::ranges::find_if(runs, [&](const study_run& one) { return one.measures(cell); });
     if (run == runs.end()) {
-      runs.push_back({cell.phase, cell.dtype, cell.batch, {}});
+      runs.push_back({cell.phase, cell.dtype, cell.batch, cell.threads, {}});
       run = std::prev(runs.end());
     }
     if (std::ranges::find(run->models, cell.model) == run->models.end()) {
@@ -65,7 +73,7 @@ struct study_run {
   const study_cell* least = nullptr;
   auto least_macs = std::numeric_limits<std::int64_t>::max();
   for (const study_cell& cell : cells) {
-    if (!cell.answerable()) continue;
+    if (!cell.timed()) continue;
     const model::graph graph = model::load(model::find(cell.model, shapes), cell.batch);
     // Each gradient of a convolution or product takes as many as the forward pass.
     const std::int64_t passes = cell.phase == "training" ? 3 : 1;

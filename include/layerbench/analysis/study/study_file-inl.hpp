@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <string_view>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/is_name.hpp>
 #include <layerbench/model/find.hpp>
+#include <layerbench/op/builtin.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
@@ -23,7 +25,7 @@ namespace layerbench::analysis {
 
 LAYERBENCH_INLINE bool study_cell::same_step(const study_cell& other) const {
   return answerable() && other.answerable() && model == other.model && phase == other.phase &&
-         batch == other.batch && dtype == other.dtype;
+         batch == other.batch && dtype == other.dtype && threads == other.threads;
 }
 
 LAYERBENCH_INLINE std::vector<std::string> list_studies(const std::filesystem::path& shapes) {
@@ -42,6 +44,10 @@ namespace detail {
 [[nodiscard]] inline std::string one_of(const json::cursor& at,
                                         const std::vector<std::string_view>& known) {
   return std::string(known[at.index_in(known)]);
+}
+
+[[nodiscard]] inline std::vector<std::string_view> known_units() {
+  return {study_units.begin(), study_units.end()};
 }
 
 /// A list of at least `least` texts.
@@ -103,17 +109,47 @@ namespace detail {
   }
 }
 
+/// What a cell is of, beside its step: repetitions, threads, devices, ops.
+inline void read_extent(const json::cursor& at, study_cell& cell) {
+  if (at.has("epochs")) cell.epochs = json::read_size(at["epochs"], {});
+  if (at.has("steps")) {
+    cell.steps = at["steps"].number();
+    if (cell.steps <= 0) at["steps"].fail("expected a number above 0");
+  }
+  for (const char* key : {"epochs", "steps"}) {
+    if (at.has(key) && !seconds_of_unit(cell.unit)) {
+      at[key].fail(fmt::format("is of times; leave it out of a cell in {}", cell.unit));
+    }
+  }
+  if (at.has("threads")) cell.threads = json::read_size(at["threads"], {});
+  if (at.has("devices")) cell.devices = json::read_size(at["devices"], {});
+  if (at.has("ops")) {
+    cell.ops = read_texts(at["ops"], 1);
+    std::vector<std::string_view> known;
+    std::ranges::transform(op::builtin_catalog(), std::back_inserter(known), &op::entry::name);
+    for (std::size_t i = 0; i < cell.ops.size(); ++i) {
+      static_cast<void>(at["ops"][i].index_in(known));
+    }
+  }
+  if (cell.ops.empty() == (cell.unit == "share")) {
+    at.fail("'ops' and the unit share go together: the share is of these ops");
+  }
+}
+
 [[nodiscard]] inline study_cell read_cell(const json::cursor& at, const study& of,
                                           const std::filesystem::path& shapes) {
   at.require_object();
   study_cell cell;
+  cell.unit = of.unit;
   if (at.has("unanswered")) {
     at.check_keys({"label", "published", "unanswered"}, {"label", "published"});
     cell.unanswered = at["unanswered"].text();
     if (cell.unanswered.empty()) at["unanswered"].fail("expected a reason, found an empty text");
   } else {
-    at.check_keys({"label", "model", "phase", "batch", "dtype", "parts", "published"},
+    at.check_keys({"label", "model", "phase", "batch", "dtype", "parts", "published", "unit",
+                   "epochs", "steps", "threads", "devices", "ops"},
                   {"label", "model", "phase", "batch", "published"});
+    if (at.has("unit")) cell.unit = one_of(at["unit"], known_units());
     cell.model = read_model(at["model"], shapes);
     cell.phase = one_of(at["phase"], {"inference", "training"});
     cell.batch = json::read_size(at["batch"], {});
@@ -122,8 +158,10 @@ namespace detail {
       at["dtype"].fail(fmt::format("'{}' is no data type; expected one such as f32", cell.dtype));
     }
     if (at.has("parts")) cell.parts = read_parts(at["parts"]);
-    if (!cell.parts.empty() && (of.unit != "ms" || cell.phase != "training")) {
-      at["parts"].fail("parts are of training steps in ms; leave them out");
+    read_extent(at, cell);
+    if (!cell.parts.empty() &&
+        (!seconds_of_unit(cell.unit) || cell.phase != "training" || cell.devices > 1)) {
+      at["parts"].fail("parts are of the time of training steps on one device; leave them out");
     }
   }
   cell.label = at["label"].text();
@@ -144,7 +182,7 @@ LAYERBENCH_INLINE study load_study(const std::string& name_or_path,
   study result{at["name"].text(),
                at["title"].text(),
                at["source"].text(),
-               detail::one_of(at["unit"], {"images/s", "ms"}),
+               detail::one_of(at["unit"], detail::known_units()),
                detail::read_texts(at["columns"], 1),
                {},
                {},

@@ -2,10 +2,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <layerbench/model/step.hpp>
@@ -13,18 +15,39 @@
 /// Study files (docs/formats.md): published measurements, and which cases they are of.
 namespace layerbench::analysis {
 
+/// Units of a study's figures: throughput; time of the cell's steps; share of a step's time, 0 to
+/// 1; peak memory; mean power.
+inline constexpr std::array<std::string_view, 7> study_units{"images/s", "ms",  "s", "hours",
+                                                             "share",    "MiB", "W"};
+
+/// The seconds of a unit of time; nothing for other units.
+[[nodiscard]] constexpr std::optional<double> seconds_of_unit(std::string_view unit) {
+  if (unit == "ms") return 1e-3;
+  if (unit == "s") return 1.0;
+  if (unit == "hours") return 3600.0;
+  return std::nullopt;
+}
+
 /// One entry of a study's table: a case, and what each system of the study attained in it.
 struct study_cell {
-  std::string label;  ///< what the study calls it
-  std::string model;  ///< name of a shape file; empty if `unanswered` has a reason
-  std::string phase;  ///< inference or training
-  std::int64_t batch = 1;
+  std::string label;       ///< what the study calls it
+  std::string model;       ///< name of a shape file; empty if `unanswered` has a reason
+  std::string phase;       ///< inference or training
+  std::int64_t batch = 1;  ///< of each device
   std::string dtype = "f32";
   std::vector<model::step_part> parts;           ///< of the step; empty: all
   std::vector<std::optional<double>> published;  ///< by column; nothing: not published
   std::string unanswered;  ///< why no sum of layer timings stands for it; empty: it does
+  std::string unit = {};   ///< of its figures; empty: that of the study
+  std::int64_t epochs = 1;
+  double steps = 1;          ///< in an epoch
+  std::int64_t threads = 0;  ///< 0: any number that no other cell of the step names
+  std::int64_t devices = 1;
+  std::vector<std::string> ops = {};  ///< whose share of the step it is
 
   [[nodiscard]] bool answerable() const { return unanswered.empty(); }
+  /// Whether timings of layers are an answer. They say nothing of memory and power.
+  [[nodiscard]] bool timed() const { return answerable() && unit != "MiB" && unit != "W"; }
   /// Whether the same step is measured for both cells, perhaps for other parts of it.
   [[nodiscard]] bool same_step(const study_cell& other) const;
 };
@@ -40,7 +63,7 @@ struct study {
   std::string name;
   std::string title;
   std::string source;
-  std::string unit;                  ///< images/s or ms
+  std::string unit;                  ///< one of study_units, where a cell has no other
   std::vector<std::string> columns;  ///< the systems that the study measured
   std::vector<study_cell> cells;
   std::vector<unanswered_question> unanswered;

@@ -26,12 +26,63 @@ namespace layerbench::analysis {
 
 namespace detail {
 
+/// A column that a table has where a cell has something to say in it.
+struct optional_column {
+  column title;
+  std::string (*text)(const study_cell&);
+};
+
+[[nodiscard]] inline std::string ops_text(const study_cell& of) {
+  return fmt::format("{}", fmt::join(of.ops, " + "));
+}
+
+/// A number that is not the usual one.
+[[nodiscard]] inline std::string unusual(double value, double usual) {
+  return value == usual ? "" : fmt::format("{}", value);
+}
+
+/// What few studies distinguish.
+[[nodiscard]] inline std::vector<optional_column> optional_columns() {
+  const auto threads = [](const study_cell& of) {
+    return unusual(static_cast<double>(of.threads), 0);
+  };
+  const auto devices = [](const study_cell& of) {
+    return unusual(static_cast<double>(of.devices), 1);
+  };
+  const auto steps = [](const study_cell& of) {
+    return unusual(static_cast<double>(of.epochs) * of.steps, 1);
+  };
+  return {{{"threads", align::right}, threads},
+          {{"devices", align::right}, devices},
+          {{"steps", align::right}, steps},
+          {{"share of"}, ops_text}};
+}
+
+/// The units of a study's figures, the study's own first.
+[[nodiscard]] inline std::vector<std::string> units_of(const study& of,
+                                                       std::span<const study_row> rows) {
+  std::vector<std::string> units{of.unit};
+  for (const study_row& row : rows) {
+    const std::string& unit = row.cell.unit;
+    if (!unit.empty() && std::ranges::find(units, unit) == units.end()) units.push_back(unit);
+  }
+  return units;
+}
+
 /// The columns of tables that describe cells of whole steps. Phase and data type are columns only
 /// where they differ; what all cells have in common is the heading.
 class step_columns {
  public:
-  explicit step_columns(std::span<const study_row> rows)
-      : phase_(common(rows, &study_cell::phase)), dtype_(common(rows, &study_cell::dtype)) {}
+  step_columns(const study& of, std::span<const study_row> rows)
+      : phase_(common(rows, &study_cell::phase)), dtype_(common(rows, &study_cell::dtype)) {
+    more_ = optional_columns();
+    std::erase_if(more_, [&](const optional_column& one) {
+      return std::ranges::all_of(rows,
+                                 [&](const study_row& row) { return one.text(row.cell).empty(); });
+    });
+    if (units_of(of, rows).size() == 1) return;
+    more_.push_back({{"unit"}, [](const study_cell& one) { return one.unit; }});
+  }
 
   [[nodiscard]] std::string heading() const {
     std::string text = phase_;
@@ -43,6 +94,7 @@ class step_columns {
     if (phase_.empty()) columns.push_back({"phase"});
     columns.push_back({"batch", align::right});
     if (dtype_.empty()) columns.push_back({"dtype"});
+    for (const optional_column& one : more_) columns.push_back(one.title);
     return columns;
   }
   [[nodiscard]] std::vector<std::string> cells(const study_cell& of) const {
@@ -50,6 +102,7 @@ class step_columns {
     if (phase_.empty()) texts.push_back(of.phase);
     texts.push_back(of.answerable() ? std::to_string(of.batch) : "");
     if (dtype_.empty()) texts.push_back(of.answerable() ? of.dtype : "");
+    for (const optional_column& one : more_) texts.push_back(one.text(of));
     return texts;
   }
 
@@ -68,6 +121,7 @@ class step_columns {
 
   std::string phase_;
   std::string dtype_;
+  std::vector<optional_column> more_;
 };
 
 [[nodiscard]] inline std::string figure_text(const own_figure& own) {
@@ -139,7 +193,7 @@ class step_columns {
 [[nodiscard]] inline table wide_table(const study& of, std::span<const study_row> rows,
                                       const std::vector<std::size_t>& columns,
                                       const std::vector<std::string>& machines) {
-  const step_columns described(rows);
+  const step_columns described(of, rows);
   table t{described.titles(), {}};
   for (const std::size_t i : columns) t.columns.push_back({of.columns[i], align::right});
   for (const std::string& machine : machines) t.columns.push_back({own_title(machine)});
@@ -156,11 +210,11 @@ class step_columns {
 /// machine.
 [[nodiscard]] inline table long_table(const study& of, std::span<const study_row> rows,
                                       const std::vector<std::string>& machines) {
-  const step_columns described(rows);
+  const step_columns described(of, rows);
   table t{described.titles(), {}};
   const std::vector<std::string> blank(t.columns.size());
   t.columns.push_back({"system"});
-  t.columns.push_back({of.unit});
+  t.columns.push_back({units_of(of, rows).size() == 1 ? of.unit : "figure"});
   for (const study_row& row : rows) {
     std::vector<std::string> begin = described.cells(row.cell);
     const auto add = [&](const std::string& system, const std::string& figure) {
@@ -186,14 +240,15 @@ class step_columns {
   }
   const table t = columns.size() > most_columns ? long_table(of, rows, machines)
                                                 : wide_table(of, rows, columns, machines);
-  return step_columns(rows).heading() + layerbench::text(t) + '\n';
+  return step_columns(of, rows).heading() + layerbench::text(t) + '\n';
 }
 
 }  // namespace detail
 
 /// The study's own table, with this machine beside the published systems, and what it leaves open.
 [[nodiscard]] inline std::string text(const study& of, std::span<const study_row> rows) {
-  std::string out = fmt::format("{}\nsource: {}\nunit: {}\n\n", of.title, of.source, of.unit);
+  std::string out = fmt::format("{}\nsource: {}\nunit: {}\n\n", of.title, of.source,
+                                fmt::join(detail::units_of(of, rows), ", "));
   const std::vector<std::string> machines = detail::machine_columns(rows);
   for (std::size_t i = 0; i < rows.size();) {
     const bool of_parts = !rows[i].cell.parts.empty();
@@ -217,7 +272,8 @@ class step_columns {
 /// One record per cell and figure: a system's published one, or one of this machine.
 [[nodiscard]] inline table records(const study& of, std::span<const study_row> rows) {
   table t = table_with_columns(
-      "study label model phase batch dtype parts unit system published own low high reason");
+      "study label model phase batch dtype parts unit system published own low high reason epochs "
+      "steps threads devices ops");
   const auto add = [&](const study_row& row, std::vector<std::string> rest) {
     const study_cell& cell = row.cell;
     std::vector<std::string> cells{of.name,
@@ -227,8 +283,12 @@ class step_columns {
                                    cell.answerable() ? std::to_string(cell.batch) : "",
                                    cell.answerable() ? cell.dtype : "",
                                    detail::part_names(cell),
-                                   of.unit};
+                                   cell.unit.empty() ? of.unit : cell.unit};
     cells.insert(cells.end(), rest.begin(), rest.end());
+    cells.insert(cells.end(),
+                 {std::to_string(cell.epochs), fmt::format("{}", cell.steps),
+                  cell.threads > 0 ? std::to_string(cell.threads) : "",
+                  std::to_string(cell.devices), fmt::format("{}", fmt::join(cell.ops, " "))});
     t.rows.push_back(std::move(cells));
   };
   for (const study_row& row : rows) {
