@@ -180,18 +180,56 @@ LAYERBENCH_INLINE step inference_step(const graph& g, dtype type, const op_names
   return result;
 }
 
-LAYERBENCH_INLINE std::vector<primitive> primitives(const step& all) {
+namespace detail {
+
+/// For each call the ops that wrote its sources in the same part of the step.
+LAYERBENCH_INLINE std::vector<std::string> writers_of_sources(const step& all) {
+  std::vector<std::string> writers;
+  std::map<std::pair<std::size_t, step_part>, std::string_view> last;  // by tensor
+  for (const call& next : all.calls) {
+    std::string& of_call = writers.emplace_back();
+    const std::vector<op::operand> operands = all.operands_of(next);
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].role != op::role::source) continue;
+      const auto found = last.find({next.tensors[i], next.part});
+      if (!of_call.empty()) of_call += '+';
+      of_call += found == last.end() ? "none" : found->second;
+    }
+    for (std::size_t i = 0; i < operands.size(); ++i) {
+      if (operands[i].role != op::role::destination) continue;
+      last[{next.tensors[i], next.part}] = next.op.name();
+    }
+  }
+  return writers;
+}
+
+/// Calls of equal work, and of equal `kinds`, share a primitive.
+LAYERBENCH_INLINE std::vector<primitive> primitives_by(const step& all,
+                                                       const std::vector<std::string>& kinds) {
   std::vector<primitive> distinct;
-  std::map<std::pair<std::string, step_part>, std::size_t> position;
+  std::map<std::pair<std::string, step_part>, std::map<std::string_view, std::size_t>> positions;
   for (std::size_t i = 0; i < all.calls.size(); ++i) {
     const call& next = all.calls[i];
-    const auto [known, is_new] =
-        position.try_emplace({work_of(next.op, next.pass), next.part}, distinct.size());
-    if (is_new) distinct.push_back({next.layer, next.op, next.pass, {}, next.inserted, next.part});
+    auto& of_work = positions[{work_of(next.op, next.pass), next.part}];
+    const auto [known, is_new] = of_work.try_emplace(kinds[i], distinct.size());
+    if (is_new) {
+      distinct.push_back({next.layer, next.op, next.pass, {}, next.inserted, next.part});
+      if (of_work.size() > 1) distinct.back().after = kinds[i];
+    }
     distinct[known->second].calls.push_back(i);
     distinct[known->second].layers.push_back(next.layer);
   }
   return distinct;
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::vector<primitive> primitives(const step& all) {
+  return detail::primitives_by(all, detail::writers_of_sources(all));
+}
+
+LAYERBENCH_INLINE std::vector<primitive> primitives_by_work(const step& all) {
+  return detail::primitives_by(all, std::vector<std::string>(all.calls.size()));
 }
 
 }  // namespace layerbench::model

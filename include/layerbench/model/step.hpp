@@ -121,7 +121,9 @@ namespace detail {
 [[nodiscard]] step inference_step(const graph& g, dtype type = dtype::f32,
                                   const op_names& in_place = {});
 
-/// A distinct piece of work in a part of a step, and the calls that do it.
+/// A distinct piece of work in a part of a step, and the calls that do it. Calls whose sources were
+/// written by other kinds of ops are another primitive: the op before decides which caches hold a
+/// source. oneDNN's batch norm, for one, writes past the caches.
 struct primitive {
   std::string layer;  ///< of the first call
   op::any op;
@@ -130,12 +132,17 @@ struct primitive {
   bool inserted = false;
   step_part part = step_part::forward;
   std::vector<std::string> layers = {};  ///< of the calls
+  /// The ops that wrote its sources in the same part of the step; empty for the first primitive of
+  /// some work, whatever wrote them.
+  std::string after = {};
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(calls.size()); }
 };
 
 /// The distinct primitives of a step, in the order of their first calls.
 [[nodiscard]] std::vector<primitive> primitives(const step& all);
+/// The same, without regard to what wrote their sources: one for each piece of work.
+[[nodiscard]] std::vector<primitive> primitives_by_work(const step& all);
 
 }  // namespace layerbench::model
 

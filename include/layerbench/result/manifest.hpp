@@ -103,6 +103,7 @@ class manifest {
                                         const model::call_state& state, dtype type) {
   planned result = planned_of(primitive);
   result.state = state.signature();
+  if (!primitive.after.empty()) result.state += ",after:" + primitive.after;
   const std::vector<op::operand> operands = primitive.op.operands(primitive.pass, type);
   for (std::size_t i = 0; i < operands.size(); ++i) {
     if (std::ranges::find(state.operands, std::optional(i), &model::operand_state::same_as) !=

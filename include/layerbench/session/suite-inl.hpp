@@ -214,8 +214,10 @@ class suite_builder {
         names.push_back(row.text());
       }
     };
+    // A reorder before a call may make it a primitive of its own, with its layer's name.
     for (const model::primitive& p : model::primitives(step)) {
-      if (is_program_op(p.op)) add(p.op.name(), p.pass, p.layer);
+      if (!is_program_op(p.op)) continue;
+      for (const std::string& layer : p.layers) add(p.op.name(), p.pass, layer);
     }
     if (!reordered) return names;
     std::map<std::string, int> reorders;
@@ -250,6 +252,8 @@ class suite_builder {
     if (!measures(step->step(), p) || !memory->device().implements_op(p.op)) return;
     for (const std::string& state : c.caches) {
       const cache_state cache = from_name<cache_state>(state).value();
+      // What wrote the sources matters in a model alone.
+      if (cache != cache_state::model && !p.after.empty()) continue;
       row_spec result{.name = {c.model_case, planned.op, planned.pass, p.layer, state},
                       .op = p.op,
                       .count = p.count(),

@@ -177,7 +177,7 @@ LAYERBENCH_INLINE std::optional<std::vector<result::planned>> step_of(
   std::optional<model::step_memory> memory;
   if (in_place && type && !reordered) memory.emplace(calls, model::least_operand_bytes(*type));
   std::vector<result::planned> step;
-  for (const model::primitive& primitive : model::primitives(calls)) {
+  for (const model::primitive& primitive : model::primitives_by_work(calls)) {
     step.push_back(memory
                        ? result::planned_of(primitive, memory->most_frequent_state(primitive), of)
                        : result::planned_of(primitive));
