@@ -38,7 +38,7 @@ class host_buffer {
     // Asking takes a fraction of a millisecond, so small buffers are asked for together.
     if ((unasked_ += bytes) >= worth_asking_) {
       unasked_ = 0;
-      require(bytes + outside_buffers);
+      ask_for(bytes + outside_buffers);
     }
     const bool large = bytes >= huge_page / 8;
     const std::size_t page = large ? huge_page : small_page;
@@ -76,14 +76,19 @@ class host_buffer {
                                             std::size_t{1} << 20U, std::size_t{64} << 20U);
     return left;
   }
-  /// Throws not_enough_memory if available_bytes() is less than `bytes`.
+  /// Throws not_enough_memory if available_bytes() is less than `bytes`. Like the constructor it
+  /// asks the system only where there are enough bytes.
   static void require(std::size_t bytes) {
+    if (bytes >= worth_asking_ || unasked_ + bytes >= worth_asking_) ask_for(bytes);
+  }
+
+ private:
+  static void ask_for(std::size_t bytes) {
     const auto needed = static_cast<std::int64_t>(bytes);
     const auto available = available_bytes();
     if (available && needed > *available) throw not_enough_memory(needed, *available);
   }
 
- private:
   static constexpr std::size_t small_page = 4096;
   static constexpr std::size_t huge_page = std::size_t{1} << 21U;
   struct release {
