@@ -62,6 +62,15 @@ namespace layerbench::run::detail {
                                 "with the values then and now: {}",
                                 result::both_values(earlier, comparable, differing)));
   }
+  for (const char* field : {"energy_counter", "energy_class", "energy_coverage"}) {
+    const auto then = earlier.context_value(field);
+    const auto current = now.context_value(field);
+    if (!then || !current || *then == *current) continue;
+    throw bad_input(file, fmt::format("/context/{}", field),
+                    fmt::format("its energies are by another counter ({}, now {}); measure into a "
+                                "new file",
+                                *then, *current));
+  }
   // Rows that failed are tried again.
   const auto failed = [](const result::measurement& row) { return !row.error.empty(); };
   std::erase_if(earlier.rows, failed);
@@ -237,6 +246,9 @@ class result_sink {
     rest_ = rest;
   }
 
+  /// Notes why energies are missing, if they are.
+  void set_energy_failure(const std::string& text) { energy_failure_ = text; }
+
   /// Reports on stderr the rows that failed, each reason once, and what a budget left out; returns
   /// their number.
   [[nodiscard]] std::size_t report_failures() const {
@@ -265,6 +277,10 @@ class result_sink {
       note(
           "for a whole model in integers use --fusion=int8_default: layers that have none then "
           "compute in f32");
+    }
+    if (!energy_failure_.empty()) {
+      ++failed;
+      print_message(energy_failure_ + "; energies are missing from then on");
     }
     report_left_out(left_out);
     return failed;
@@ -455,6 +471,7 @@ class result_sink {
   std::optional<double> slow_share_;
   std::optional<double> core_latency_;  ///< the longest so far
   std::optional<result_file> file_;
+  std::string energy_failure_;
   std::string shortfall_;  ///< this and the next: see set_shortfall()
   std::optional<double> rest_;
   bool unsaved_ = false;  ///< a checkpoint failed, and the user was told
