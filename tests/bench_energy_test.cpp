@@ -49,7 +49,7 @@ TEST_F(Energy, OfAStepIsInTheFileAndInItsPrediction) {
   const testing::outcome predicted = testing::run(LAYERBENCH_TOOL, {"predict", directory_.results});
   EXPECT_THAT(predicted.out, AllOf(HasSubstr("J per image"), HasSubstr("evidence: meter")));
   const testing::outcome resumed =
-      bench({"--resume=" + directory_.results, "--meter=echo 5", "--benchmark_repetitions=2"});
+      bench({"--resume=" + directory_.results, "--energy", "--meter=echo 5"});
   EXPECT_EQ(resumed.exit_code, 3) << "another meter";
   EXPECT_THAT(resumed.err, HasSubstr("energy_counter"));
 }

@@ -62,20 +62,27 @@ namespace layerbench::run::detail {
                                 "with the values then and now: {}",
                                 result::both_values(earlier, comparable, differing)));
   }
-  for (const char* field : {"energy_counter", "energy_class", "energy_coverage"}) {
-    const auto then = earlier.context_value(field);
-    const auto current = now.context_value(field);
-    if (!then || !current || *then == *current) continue;
-    throw bad_input(file, fmt::format("/context/{}", field),
-                    fmt::format("its energies are by another counter ({}, now {}); measure into a "
-                                "new file",
-                                *then, *current));
-  }
   // Rows that failed are tried again.
   const auto failed = [](const result::measurement& row) { return !row.error.empty(); };
   std::erase_if(earlier.rows, failed);
   std::erase_if(earlier.chains, failed);
   return earlier;
+}
+
+/// Takes over by which counter the energies of a file to resume are. Throws bad_input if those to
+/// come are by another one.
+inline void resume_energies(const result::results& earlier, result::results& now) {
+  for (const char* field : {"energy_counter", "energy_class", "energy_coverage"}) {
+    const auto then = earlier.context_value(field);
+    if (!then) continue;
+    const std::string& current = now.context.emplace(field, *then).first->second;
+    now.dimensions[field] = field_dimension::condition;
+    if (current == *then) continue;
+    throw bad_input(earlier.file, fmt::format("/context/{}", field),
+                    fmt::format("its energies are by another counter ({}, now {}); measure into a "
+                                "new file",
+                                *then, current));
+  }
 }
 
 /// Takes the results of a run: reads the file to resume, writes checkpoints and the final file,
@@ -100,6 +107,7 @@ class result_sink {
     if (!o.resume.empty()) {
       result::results earlier = resumed(o.resume, results_);
       refuse_other_models(earlier);
+      resume_energies(earlier, results_);
       if (const auto stopped = earlier.context_value("stopped")) {
         results_.context["stopped"] = *stopped;
       }
