@@ -45,6 +45,10 @@ class energy_counter {
   /// Seconds that a reading takes.
   [[nodiscard]] double reading_seconds() const { return reading_seconds_; }
 
+  /// The share of what start() and stop() take that is counted, too: a reading happens at some time
+  /// in it, on average in the middle.
+  [[nodiscard]] virtual double counted_share() const { return 0.5; }
+
   /// Begins to count. Throws energy_error.
   virtual void start() = 0;
   /// Joules since start(). Throws energy_error.
@@ -89,6 +93,7 @@ class watts_counter final : public energy_counter {
   /// Reads the meter once. `watts` throws error. Throws energy_error.
   watts_counter(energy_source of, std::function<double()> watts);
   ~watts_counter() override { end(); }
+  [[nodiscard]] double counted_share() const override { return 0; }
   void start() override;
   [[nodiscard]] double stop() override;
 

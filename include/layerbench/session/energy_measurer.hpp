@@ -139,9 +139,7 @@ class energy_measurer {
   struct interval {
     double joules;
     double seconds;  ///< of the work
-    /// Seconds beside the work that were counted, too: readings happen at some time, on average in
-    /// the middle of what they take.
-    double outside;
+    double outside;  ///< seconds beside the work that were counted, too
   };
 
   template <class Work>
@@ -153,7 +151,8 @@ class energy_measurer {
     const double work_end = now_();
     const double joules = counter_->stop();
     const double end = now_();
-    return {joules, work_end - work_begin, (work_begin - begin + end - work_end) / 2};
+    return {joules, work_end - work_begin,
+            counter_->counted_share() * (work_begin - begin + end - work_end)};
   }
 
   /// The energy of the work alone: the machine idles while the counter is read.

@@ -225,9 +225,12 @@ namespace detail {
   for (const step_energy& of : p.energies) {
     const auto figures = [&](const joules& one) {
       const auto rate = p.images_per_joule(one.mean);
-      return fmt::format("{} J per step (between {} and {}), {} J per image{}",
-                         format::four_digits(one.mean), format::four_digits(one.low),
-                         format::four_digits(one.high), format::four_digits(p.per_image(one.mean)),
+      return fmt::format("{} J per step{}, {} J per image{}", format::four_digits(one.mean),
+                         one.low < one.high
+                             ? fmt::format(" (between {} and {})", format::four_digits(one.low),
+                                           format::four_digits(one.high))
+                             : "",
+                         format::four_digits(p.per_image(one.mean)),
                          rate ? fmt::format(", {} images/J", format::four_digits(*rate)) : "");
     };
     text += fmt::format("  energy, measured: {}\n  without the idle power of {:.1f} W: {}\n",
