@@ -92,6 +92,8 @@ class watts_counter final : public energy_counter {
  public:
   /// Reads the meter once. `watts` throws error. Throws energy_error.
   watts_counter(energy_source of, std::function<double()> watts);
+  watts_counter(const watts_counter&) = delete;
+  watts_counter& operator=(const watts_counter&) = delete;
   ~watts_counter() override { end(); }
   [[nodiscard]] double counted_share() const override { return 0; }
   void start() override;
