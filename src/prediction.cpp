@@ -6,6 +6,7 @@
 #include <layerbench/analysis/base/predictor-inl.hpp>
 #include <layerbench/analysis/base/ratio-inl.hpp>
 #include <layerbench/analysis/base/repeated_rounds-inl.hpp>
+#include <layerbench/analysis/base/step_energy-inl.hpp>
 #include <layerbench/analysis/base/timings-inl.hpp>
 #include <layerbench/analysis/predict/json-inl.hpp>
 #include <layerbench/analysis/predict/text-inl.hpp>

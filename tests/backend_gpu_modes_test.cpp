@@ -11,6 +11,7 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/machine/energy_counter.hpp>
 #include <layerbench/machine/telemetry.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
@@ -223,6 +224,23 @@ TEST_F(GpuClock, IsReadDuringAPassToo) {
   telemetry_watch silent(device(), [&] { return now; });
   looks(silent, 1);
   EXPECT_EQ(readings, 1) << "it does not say anything";
+}
+
+TEST_F(GpuClock, HasAnEnergyWhereItTellsOne) {
+  double joules = 1000;
+  gpu::tells = [&] { return std::map<std::string, double>{{"energy_j", joules += 5}}; };
+  const auto counter = gpu_energy(device());
+  EXPECT_EQ(counter->source().text(), "GPU's counter (whole GPU)");
+  counter->start();
+  joules += 100;
+  EXPECT_DOUBLE_EQ(counter->stop(), 105);
+  gpu::tells = [] { return std::map<std::string, double>{{"sm_mhz", 1900}}; };
+  try {
+    static_cast<void>(gpu_energy(device()));
+    FAIL() << "a slice of a GPU";
+  } catch (const unavailable& e) {
+    EXPECT_THAT(e.what(), AllOf(HasSubstr("NVML"), HasSubstr("--meter")));
+  }
 }
 
 TEST(Telemetry, GivesTheRowWhatItSaysBeforeDuringAndAfter) {

@@ -343,6 +343,22 @@ TEST_F(Gpu, SaysHowNearRowsComeToItsPeaks) {
   }
 }
 
+TEST_F(Gpu, CountsTheEnergyOfItsStepsAndNotThatOfProcessors) {
+  const testing::outcome silent = bench("bench_model", {"--backend=cudnn", "--energy"});
+  EXPECT_EQ(silent.exit_code, 77);
+  EXPECT_THAT(silent.err, AllOf(HasSubstr("NVML"), HasSubstr("--meter")));
+  const testing::outcome both = bench("bench_model", {"--backend=reference,cudnn", "--energy"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, HasSubstr("--backend"));
+  environment_["LD_LIBRARY_PATH"] += ":" LAYERBENCH_FAKE_NVML_FOLDER;
+  const result::results file = results("bench_model", {"--backend=cudnn", "--energy"});
+  EXPECT_EQ(file.context_value("energy_counter"), "NVML");
+  EXPECT_EQ(file.context_value("energy_class"), "GPU's counter");
+  ASSERT_FALSE(file.chains.empty());
+  EXPECT_EQ(file.chains.front().counters.at("energy_gross_j"), 0) << "the stand-in's stands still";
+  EXPECT_THAT(tool("predict").out, HasSubstr("GPU's counter (whole GPU)"));
+}
+
 TEST_F(Gpu, SaysWhatHoldsItBackAndItsSettings) {
   environment_["LD_LIBRARY_PATH"] += ":" LAYERBENCH_FAKE_NVML_FOLDER;
   environment_["NVIDIA_TF32_OVERRIDE"] = "1";

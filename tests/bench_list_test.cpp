@@ -194,6 +194,9 @@ TEST(Help, HasEveryOption) {
                                              {"--out-of-place", {"bench_allreduce"}},
                                              {"--registered", {"bench_allreduce"}},
                                              {"--curve", {"bench_model"}},
+                                             {"--energy", {"bench_model"}},
+                                             {"--meter", {"bench_model"}},
+                                             {"--meter-unit", {"bench_model"}},
                                              {"--yes", {"bench_allreduce"}}};
   for (const std::string& program : testing::bench_programs) {
     const testing::outcome done = bench(program, {"--help"});

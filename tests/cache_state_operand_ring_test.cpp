@@ -28,6 +28,24 @@ TEST_F(OperandRing, HotMeansTheSameOperandsEveryCall) {
   }
 }
 
+TEST_F(OperandRing, ACallThatIsLeftOutMovesItOn) {
+  operand_ring all = turn(conv, after_relu(8 << 20));
+  make_calls(all, 9);
+  const auto sources = places("activation", 1);
+  recorder::calls.clear();
+  operand_ring some = turn(conv, after_relu(8 << 20));
+  for (int i = 0; i < 9; ++i) {
+    some.set_up(1);
+    some.skip(1);
+  }
+  const auto left = places("activation", 1);
+  ASSERT_EQ(left.size(), sources.size());
+  for (std::size_t i = 0; i < left.size(); ++i) {
+    EXPECT_EQ(left[i] - left.front(), sources[i] - sources.front());
+  }
+  EXPECT_THAT(places("conv", 0), SizeIs(0));
+}
+
 TEST_F(OperandRing, ASourceIsWrittenByItsProducerJustBefore) {
   operand_ring turns = turn(conv, after_relu(8 << 20));
   make_calls(turns, 30);

@@ -93,6 +93,8 @@ const std::vector<permission> other_headers{
     {"fmt/", {""}},
     {"sys/", {""}},
     {"fcntl.h", {""}},
+    {"linux/perf_event.h", {"machine/processor_energy-inl.hpp"}},
+    {"poll.h", {"base/child_process-inl.hpp"}},
     {"dlfcn.h", {"backend/cuda/"}},
     {"sched.h", {"topology/this_machine-inl.hpp"}},
     {"spawn.h", {"base/child_process"}},

@@ -2,10 +2,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <system_error>
+#include <thread>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -89,6 +98,68 @@ LAYERBENCH_INLINE std::vector<char*> child_starter::pointers(std::vector<std::st
   for (std::string& text : texts) result.push_back(text.data());
   result.push_back(nullptr);
   return result;
+}
+
+namespace detail {
+
+/// What comes out of a pipe until its last writer closes it; nothing once `end` has passed.
+[[nodiscard]] inline std::optional<std::string> text_of_pipe(
+    int pipe, std::chrono::steady_clock::time_point end) {
+  constexpr std::size_t most = 4096;
+  std::string text;
+  std::array<char, most> part{};
+  while (true) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(
+        end - std::chrono::steady_clock::now());
+    ::pollfd waited_for{pipe, POLLIN, 0};
+    const int found =
+        left.count() <= 0 ? 0 : ::poll(&waited_for, 1, static_cast<int>(left.count()));
+    if (found == 0) return std::nullopt;
+    if (found < 0) continue;  // a signal
+    const ::ssize_t size = ::read(pipe, part.data(), part.size());
+    if (size < 0 && errno == EINTR) continue;
+    if (size <= 0) return text;
+    text.append(part.data(), std::min(static_cast<std::size_t>(size), most - text.size()));
+  }
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::string output_of(const std::string& command, double timeout) {
+  const auto end = std::chrono::steady_clock::now() +
+                   std::chrono::milliseconds(static_cast<std::int64_t>(1e3 * timeout));
+  std::array<int, 2> ends{};
+  if (::pipe2(ends.data(), O_CLOEXEC) != 0) {
+    throw error("no pipe: " + std::generic_category().message(errno));
+  }
+  const child_starter starter;
+  std::optional<std::string> text;
+  ::pid_t id = 0;
+  int status = 0;
+  {
+    child_output output;
+    output.send(STDOUT_FILENO, ends[1]);
+    try {
+      id = starter.start("/bin/sh", {"sh", "-c", command}, environment_with({}), output);
+    } catch (const error&) {
+      for (const int one : ends) ::close(one);
+      throw;
+    }
+  }
+  ::close(ends[1]);
+  text = detail::text_of_pipe(ends[0], end);
+  ::close(ends[0]);
+  while (text && ::waitpid(id, &status, WNOHANG) == 0) {  // it may close its stdout and go on
+    if (std::chrono::steady_clock::now() > end) text.reset();
+    std::this_thread::sleep_for(std::chrono::microseconds(200));
+  }
+  if (!text) {
+    ::kill(-id, SIGKILL);
+    ::waitpid(id, &status, 0);
+    throw error(fmt::format("{}: took longer than {:g} s", command, timeout));
+  }
+  if (status != 0) throw error(fmt::format("{}: ended with {}", command, status_text(status)));
+  return *text;
 }
 
 }  // namespace layerbench

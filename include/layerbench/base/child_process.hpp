@@ -24,6 +24,11 @@ namespace layerbench {
 /// counts.
 [[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& variables);
 
+/// What a shell's command prints to stdout, at most 4 KiB. Its stderr is that of this program.
+/// Throws error where it fails, and where it takes longer than `timeout` seconds: it is then killed
+/// with all that it started.
+[[nodiscard]] std::string output_of(const std::string& command, double timeout);
+
 /// Where the stdout and stderr of a child go. Its stdin is empty.
 class child_output {
  public:

@@ -299,6 +299,25 @@ inline void add_measuring_options(CLI::App& app, options& o) {
       ->envname("LAYERBENCH_QUIET");
 }
 
+/// Of programs that run whole models.
+inline void add_energy_options(CLI::App& app, options& o) {
+  app.add_flag("--energy{steps}", o.energy,
+               "Also measure joules per step, by the counter of the processors or of the GPU, in 5 "
+               "windows of 2 s, after the idle power; layers: of each layer, too, 4 s per window "
+               "and more [no; without a value: steps]\n--energy --benchmark_out=r.json")
+      ->envname("LAYERBENCH_ENERGY")
+      ->check(one_of({"steps", "layers"}));
+  add_one(app, "--meter", "COMMAND", o.meter,
+          "Shell command that reads a meter of yours and prints one number, for --energy [the "
+          "machine's own counter]\n--energy --meter='cat /dev/my_meter'",
+          "LAYERBENCH_METER");
+  add_one(app, "--meter-unit", "UNIT", o.meter_unit,
+          "What it prints: joules since some time, or the watts of this moment\n--meter-unit=W",
+          "LAYERBENCH_METER_UNIT")
+      ->check(one_of({"J", "W"}))
+      ->capture_default_str();
+}
+
 inline void add_actions(CLI::App& app, options& o) {
   app.option_defaults()->group("Instead of measuring");
   app.add_flag("--list", o.list, "Print the rows with counts, FLOPs and bytes");
@@ -460,6 +479,20 @@ inline void take_threads_of_openmp(options& o, const registry& known) {
   o.command += " --threads=" + text;
 }
 
+/// Works out what the measurement of energy needs. Throws usage_error where it makes no sense.
+inline void complete_energy(options& o) {
+  if (o.energy.empty()) {
+    if (!o.meter.empty()) throw usage_error("--meter: reads energy; add --energy");
+    return;
+  }
+  if (o.curve) throw usage_error("--energy: is of single steps; leave out --curve");
+  if (o.data_parallel) throw usage_error("--energy: is of one device; leave out --ranks");
+  if (!o.meter.empty() && o.on_all_devices()) {
+    throw usage_error("--meter: would count all devices for each of them; name a --device");
+  }
+  if (o.chain.empty()) o.chain = "steps";
+}
+
 /// Works out what depends on several options. Throws usage_error.
 inline void complete_options(options& o, const program& what, const registry& known) {
   const auto chosen = [&](std::string_view name) {
@@ -470,6 +503,7 @@ inline void complete_options(options& o, const program& what, const registry& kn
     if (chosen(entry.name)) o.default_threads = std::max(o.default_threads, entry.processors());
   }
   require_places(o, known);
+  complete_energy(o);
   if (o.threads.empty() && !what.collective) take_threads_of_openmp(o, known);
   if (o.threads.empty()) {
     o.threads =
@@ -518,6 +552,7 @@ LAYERBENCH_INLINE std::optional<options> parse(int argc, char** argv, const prog
   detail::add_phase_options(app, o);
   if (what.whole_model()) detail::add_step_options(app, o);
   detail::add_measuring_options(app, o);
+  if (what.whole_model()) detail::add_energy_options(app, o);
   detail::add_google_options(app, o);
   detail::add_google_timing_options(app, o);
   detail::add_actions(app, o);

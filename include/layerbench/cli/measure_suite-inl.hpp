@@ -6,6 +6,7 @@
 #include <csignal>
 #include <cstddef>
 #include <cstdio>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -20,7 +21,9 @@
 #include <layerbench/cli/google_formats.hpp>
 #include <layerbench/cli/measure_suite.hpp>
 #include <layerbench/cli/result_sink.hpp>
+#include <layerbench/machine/energy_counter.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
+#include <layerbench/machine/processor_energy.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/runner.hpp>
@@ -64,19 +67,41 @@ namespace detail {
   return chains;
 }
 
+/// The counter for the energy of these rows; null where none is wanted. Throws usage_error where
+/// they are on processors and on a GPU, unavailable.
+[[nodiscard]] inline std::shared_ptr<energy_counter> energy_counter_for(
+    const options& o, const std::vector<benchmark_row*>& rows) {
+  if (o.energy.empty() || o.dry_run || rows.empty()) return nullptr;
+  if (!o.meter.empty()) {
+    try {
+      return meter_by_command(o.meter, o.meter_unit);
+    } catch (const energy_error& e) {
+      throw unavailable(fmt::format("--meter: {}", e.what()));
+    }
+  }
+  compute_device& device = rows.front()->device();
+  if (!std::ranges::all_of(rows, [&](const benchmark_row* row) {
+        return row->device().is_host() == device.is_host();
+      })) {
+    throw usage_error(
+        "--energy: processors and GPUs have different counters; choose one --backend, or --meter");
+  }
+  return device.is_host() ? processor_energy() : gpu_energy(device);
+}
+
 /// Measures the selected rows and their chains into `sink`, which writes and prints them. Returns
 /// whether the user interrupted. `watch` leaves out the turns of other programs. Throws device_lost
 /// when what was measured is written.
 inline bool measure(const options& o, const suite& all, const stopping_limits& limits,
                     const std::vector<benchmark_row*>& selected, machine_watch& watch,
-                    result_sink& sink) {
+                    const energy_request& energy, result_sink& sink) {
   if (!all.lost.empty()) {
     sink.finish(/*interrupted=*/true);
     throw device_lost(all.lost);
   }
   runner measuring(selected, selected_chains(o, all, selected), limits,
                    {.seed = o.seed, .verify_every_output = o.verify}, processor_times_now,
-                   o.speed == "any" ? any_speed : frequency_probe_of);
+                   o.speed == "any" ? any_speed : frequency_probe_of, stopwatch::now, energy);
   const auto take_turns = [&] {
     if (o.turns) watch.leave_out([] { static_cast<void>(std::raise(SIGSTOP)); });
   };
@@ -104,6 +129,7 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
   for (const auto& [model_case, ending] : measuring.endings()) {
     sink.set_ending(model_case, ending);
   }
+  sink.set_energy_failure(measuring.energy_failure());
   sink.set_shortfall(measuring.shortfall(), measuring.rest_seconds());
   sink.finish(interrupted || lost);
   if (lost) throw device_lost(measuring.lost());
@@ -156,6 +182,13 @@ LAYERBENCH_INLINE exit_code measure_suite(const options& o, const program& what,
   if (all.clocks.state != "burst") {
     facts["clocks"] = {all.clocks.state, field_dimension::setting};
   }
+  const energy_request energy{detail::energy_counter_for(o, selected), o.energy == "layers"};
+  if (energy.counter) {
+    const energy_source& source = energy.counter->source();
+    facts["energy_counter"] = {source.counter, field_dimension::condition};
+    facts["energy_class"] = {source.evidence, field_dimension::condition};
+    facts["energy_coverage"] = {source.coverage, field_dimension::condition};
+  }
   for (const auto& [name, fact] : facts) {
     results.context[name] = printable(fact.value);
     results.dimensions[name] = fact.dimension;
@@ -165,8 +198,9 @@ LAYERBENCH_INLINE exit_code measure_suite(const options& o, const program& what,
                    /*predicts=*/after && what.whole_model());
   bool interrupted = false;
   try {
-    interrupted = detail::measure(
-        o, all, detail::limits_of(o, all.clocks.state, what.whole_model()), selected, watch, sink);
+    interrupted =
+        detail::measure(o, all, detail::limits_of(o, all.clocks.state, what.whole_model()),
+                        selected, watch, energy, sink);
   } catch (const device_lost& e) {
     if (all.tuner) {
       for (const std::string& text : all.tuner->notes()) note("plan of " + text);

@@ -69,6 +69,22 @@ namespace layerbench::run::detail {
   return earlier;
 }
 
+/// Takes over by which counter the energies of a file to resume are. Throws bad_input if those to
+/// come are by another one.
+inline void resume_energies(const result::results& earlier, result::results& now) {
+  for (const char* field : {"energy_counter", "energy_class", "energy_coverage"}) {
+    const auto then = earlier.context_value(field);
+    if (!then) continue;
+    const std::string& current = now.context.emplace(field, *then).first->second;
+    now.dimensions[field] = field_dimension::condition;
+    if (current == *then) continue;
+    throw bad_input(earlier.file, fmt::format("/context/{}", field),
+                    fmt::format("its energies are by another counter ({}, now {}); measure into a "
+                                "new file",
+                                *then, current));
+  }
+}
+
 /// Takes the results of a run: reads the file to resume, writes checkpoints and the final file,
 /// prints the rows, and reports on stderr.
 class result_sink {
@@ -91,6 +107,7 @@ class result_sink {
     if (!o.resume.empty()) {
       result::results earlier = resumed(o.resume, results_);
       refuse_other_models(earlier);
+      resume_energies(earlier, results_);
       if (const auto stopped = earlier.context_value("stopped")) {
         results_.context["stopped"] = *stopped;
       }
@@ -237,6 +254,9 @@ class result_sink {
     rest_ = rest;
   }
 
+  /// Notes why energies are missing, if they are.
+  void set_energy_failure(const std::string& text) { energy_failure_ = text; }
+
   /// Reports on stderr the rows that failed, each reason once, and what a budget left out; returns
   /// their number.
   [[nodiscard]] std::size_t report_failures() const {
@@ -265,6 +285,10 @@ class result_sink {
       note(
           "for a whole model in integers use --fusion=int8_default: layers that have none then "
           "compute in f32");
+    }
+    if (!energy_failure_.empty()) {
+      ++failed;
+      print_message(energy_failure_ + "; energies are missing from then on");
     }
     report_left_out(left_out);
     return failed;
@@ -455,6 +479,7 @@ class result_sink {
   std::optional<double> slow_share_;
   std::optional<double> core_latency_;  ///< the longest so far
   std::optional<result_file> file_;
+  std::string energy_failure_;
   std::string shortfall_;  ///< this and the next: see set_shortfall()
   std::optional<double> rest_;
   bool unsaved_ = false;  ///< a checkpoint failed, and the user was told

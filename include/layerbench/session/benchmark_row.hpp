@@ -100,6 +100,8 @@ class benchmark_row {
   }
   virtual void set_up(std::int64_t count) { calls().set_up(count); }
   void call(std::int64_t count) { calls().call(count); }
+  /// In place of call(): leaves the calls out.
+  void skip(std::int64_t count) { calls().skip(count); }
   [[nodiscard]] const any_plan& plan() const { return *plan_; }
   /// The row's share of the time of a step, estimated from its cost.
   [[nodiscard]] double share() const { return share_; }

@@ -70,9 +70,12 @@ struct options {
   bool verify = false;
   std::uint64_t seed = 1;
   std::string resume;
-  bool curve = false;     ///< steps of some sizes, to predict those of all
-  bool in_curve = false;  ///< one of the runs of these, which says nothing of disturbances
-  std::string chain;      ///< empty: none; steps: the whole step; layers: each layer in it, too
+  bool curve = false;            ///< steps of some sizes, to predict those of all
+  bool in_curve = false;         ///< one of the runs of these, which says nothing of disturbances
+  std::string energy;            ///< empty: none; steps: of whole steps; layers: of each layer, too
+  std::string meter;             ///< command that reads a meter; empty: the machine's own counter
+  std::string meter_unit = "J";  ///< what it prints: joules since some time, or watts (W)
+  std::string chain;  ///< empty: none; steps: the whole step; layers: each layer in it, too
   std::string precision = "1";  ///< percent
   std::string most_time = "15";
   std::string budget;  ///< seconds, of which those since `started` are spent

@@ -18,10 +18,14 @@
 #include <utility>
 #include <vector>
 
+#include <sys/times.h>
+
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/progress.hpp>
+#include <layerbench/base/quiet.hpp>
+#include <layerbench/base/stats.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/measurement.hpp>
@@ -38,14 +42,17 @@ LAYERBENCH_INLINE runner::runner(const std::vector<benchmark_row*>& rows,
                                  const stopping_limits& limits,
                                  const preparation_options& preparation,
                                  processor_reader read_processors, probe_maker make_probe,
-                                 std::function<double()> now)
+                                 std::function<double()> now, const energy_request& energy)
     : now_(std::move(now)),
       queue_(make_work_queue(rows, chains)),
       criterion_(limits),
       budget_(criterion_, queue_, now_),
       preparation_(preparation),
       measurer_(std::move(make_probe)),
-      read_processors_(std::move(read_processors)) {}
+      read_processors_(std::move(read_processors)),
+      energy_of_layers_(energy.of_layers) {
+  if (energy.counter && !limits.single_call) energy_.emplace(energy.counter, now_);
+}
 
 LAYERBENCH_INLINE bool runner::run(result::results& results,
                                    const std::function<void()>& checkpoint,
@@ -58,6 +65,7 @@ LAYERBENCH_INLINE bool runner::run(result::results& results,
   for (case_group& group : queue_) {
     for (case_state& model_case : group) criterion_.mark_done(model_case);
   }
+  measure_idle();
   display_ = std::make_unique<progress>(criterion_.passes_left(queue_));
   rest_seconds_ = budget_.elapsed();  // another start plans, too
   try {
@@ -437,6 +445,7 @@ LAYERBENCH_INLINE void runner::begin_round(std::int64_t round) {
 LAYERBENCH_INLINE void runner::end_round(case_group& group) {
   for (case_state& model_case : group) {
     time_layers(model_case);
+    measure_energy(model_case);
     leave_out(model_case, /*prepared_ones=*/true);
   }
   for (case_state& model_case : group) {
@@ -540,6 +549,72 @@ LAYERBENCH_INLINE void runner::time_layers(case_state& model_case) {
     step[i].chain_seconds = whole.clocks->seconds(whole.model.primitives.at(i));
   }
   model_case.spent += now_() - start;
+}
+
+LAYERBENCH_INLINE void runner::measure_idle() {
+  const auto is_done = [](const case_group& group) {
+    return std::ranges::all_of(group, &case_state::done);
+  };
+  if (!energy_ || std::ranges::all_of(queue_, is_done)) return;
+  energy_->measure_idle();
+  if (interrupt_guard::interrupted()) return;
+  note(fmt::format("energy: {}, by {}; idle power {}, of {:g} s", energy_->source().text(),
+                   energy_->source().counter, units::si(energy_->idle_watts(), "W"),
+                   energy_->idle_seconds()));
+}
+
+LAYERBENCH_INLINE void runner::measure_energy(case_state& model_case) {
+  if (model_case.done) return;
+  if (model_case.end_to_end && model_case.end_to_end->chain) {
+    attempt_chain(model_case, [&] {
+      add_energy(model_case, results_->chains, result::row_name::chain(model_case.name),
+                 [&](auto& to) { energy_->add_chain(to, *model_case.end_to_end->chain); });
+    });
+  }
+  if (!energy_of_layers_) return;
+  const bool some_in_model = std::ranges::any_of(model_case.rows, &row_state::in_model);
+  for (row_state& row : model_case.rows) {
+    if (row.in_model != some_in_model || !row.benchmark->prepared()) continue;
+    attempt(row, [&] {
+      add_energy(model_case, results_->rows, row.benchmark->name(),
+                 [&](auto& to) { energy_->add_row(to, *row.benchmark); });
+    });
+  }
+}
+
+template <class Add>
+void runner::add_energy(case_state& model_case, std::vector<result::measurement>& all,
+                        const result::row_name& name, Add&& add) {
+  constexpr std::size_t most_windows = stats::min_sample_size;
+  if (!energy_ || interrupt_guard::interrupted()) return;
+  if (!budget_.fits(model_case, energy_->window_seconds())) return;
+  result::measurement* latest = nullptr;
+  std::size_t windows = 0;
+  for (result::measurement& row : all) {
+    if (row.name != name || !row.error.empty()) continue;
+    if (row.counters.contains("energy_net_j")) ++windows;
+    if (row.round == next_round_ - 1) latest = &row;
+  }
+  if (latest == nullptr || windows >= most_windows) return;
+  display_->note("energy of " + name.text());
+  try {
+    const auto own_ticks = [] {
+      ::tms own{};  // with the commands that read a meter
+      ::times(&own);
+      return static_cast<double>(own.tms_utime + own.tms_stime + own.tms_cutime + own.tms_cstime);
+    };
+    const auto before = read_processors_();
+    const double own = own_ticks();
+    add(*latest);
+    const auto seen = machine::disturbance_between(before, read_processors_(), own_ticks() - own);
+    constexpr double few = 0.1;  // processors
+    if (seen && latest->counters.contains("energy_net_j")) {
+      latest->counters["energy_disturbed"] = seen->others > few ? 1 : 0;
+    }
+  } catch (const energy_error& e) {
+    energy_.reset();
+    energy_failure_ = e.what();
+  }
 }
 
 LAYERBENCH_INLINE pass_limits runner::limits_of(const case_state& model_case) const {

@@ -25,6 +25,7 @@
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/budget_watch.hpp>
+#include <layerbench/session/energy_measurer.hpp>
 #include <layerbench/session/measurer.hpp>
 #include <layerbench/session/relative_cost.hpp>
 #include <layerbench/session/stopping_criterion.hpp>
@@ -37,11 +38,12 @@ namespace layerbench::run {
 class runner {
  public:
   /// `read_processors` reads what the host of a virtual machine took, `make_probe` makes frequency
-  /// probes, `now` is the clock of the budget.
+  /// probes, `now` is the clock of the budget. `energy`: what energy is measured.
   runner(const std::vector<benchmark_row*>& rows, const std::vector<chain_spec>& chains,
          const stopping_limits& limits, const preparation_options& preparation = {},
          processor_reader read_processors = processor_times_now,
-         probe_maker make_probe = frequency_probe_of, std::function<double()> now = stopwatch::now);
+         probe_maker make_probe = frequency_probe_of, std::function<double()> now = stopwatch::now,
+         const energy_request& energy = {});
   runner(const runner&) = delete;
   runner& operator=(const runner&) = delete;
   ~runner() = default;
@@ -61,6 +63,9 @@ class runner {
   /// See measurer.
   [[nodiscard]] std::optional<double> slow_share() const { return measurer_.slow_share(); }
   [[nodiscard]] std::optional<double> core_latency() const { return measurer_.core_latency(); }
+
+  /// Why energies are missing; empty if none are.
+  [[nodiscard]] const std::string& energy_failure() const { return energy_failure_; }
 
   /// What the budget was too short for, in words; empty if it sufficed.
   [[nodiscard]] std::string shortfall() const;
@@ -250,6 +255,18 @@ class runner {
   /// Times the layers inside the chain, if that is wanted, and adds them to the manifest.
   void time_layers(case_state& model_case);
 
+  /// Measures the idle power, if energy is wanted of what is left to measure. Throws energy_error.
+  void measure_idle();
+
+  /// Measures the energy of a step of the chain, and of the rows if that is wanted, once in each of
+  /// the first rounds, behind all timings of the round. It is not part of the case's time.
+  void measure_energy(case_state& model_case);
+
+  /// Adds a window to the timing of this round among `all`, until the row has enough of them.
+  template <class Add>
+  void add_energy(case_state& model_case, std::vector<result::measurement>& all,
+                  const result::row_name& name, Add&& add);
+
   /// The limits of a pass of the case's chain.
   [[nodiscard]] pass_limits limits_of(const case_state& model_case) const;
 
@@ -267,6 +284,9 @@ class runner {
   preparation_options preparation_;
   measurer measurer_;
   processor_reader read_processors_;
+  std::optional<energy_measurer> energy_;  ///< nothing once its counter has failed
+  bool energy_of_layers_ = false;
+  std::string energy_failure_;  ///< see energy_failure()
   result::results* results_ = nullptr;
   const std::function<void()>* checkpoint_ = nullptr;
   const std::function<void()>* before_round_ = nullptr;

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <layerbench/analysis/base/roofline.hpp>
+#include <layerbench/analysis/base/step_energy.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/model/step.hpp>
@@ -73,9 +74,10 @@ struct prediction {
   std::int64_t large_result_bytes = 0;  ///< of results to which `engine` gives new memory
   /// Seconds that the kernels of `engine` take longer than the layers' rows, by kind of kernel.
   std::map<std::string, double> engine_kernels = {};
-  std::optional<peaks> limits = {};      ///< peaks of the device, if measured
-  std::optional<text_length> text = {};  ///< of models of texts, if their shape file is known
-  std::optional<double> left_out = {};   ///< share of the model's FLOPs that its import left out
+  std::optional<peaks> limits = {};        ///< peaks of the device, if measured
+  std::optional<text_length> text = {};    ///< of models of texts, if their shape file is known
+  std::vector<step_energy> energies = {};  ///< of the whole step, as measured; by counter
+  std::optional<double> left_out = {};     ///< share of the model's FLOPs that its import left out
 
   /// Whether the step has a time although layers are missing, or nodes of the model.
   [[nodiscard]] bool partial() const { return step && (!missing.empty() || left_out); }
@@ -98,6 +100,14 @@ struct prediction {
   [[nodiscard]] std::optional<double> images_per_second() const {
     if (!step) return std::nullopt;
     return static_cast<double>(model_case.batch * model_case.ranks()) / step->seconds;
+  }
+  /// Joules per image of a step that takes `joules`.
+  [[nodiscard]] double per_image(double joules) const {
+    return joules / static_cast<double>(model_case.batch * model_case.ranks());
+  }
+  /// Nothing for a step that takes no energy, as far as it could be told.
+  [[nodiscard]] std::optional<double> images_per_joule(double joules) const {
+    return joules > 0 ? std::optional(1 / per_image(joules)) : std::nullopt;
   }
   [[nodiscard]] std::optional<double> tokens_per_second() const {
     if (!step || !text) return std::nullopt;

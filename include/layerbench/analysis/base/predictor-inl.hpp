@@ -302,6 +302,9 @@ LAYERBENCH_INLINE std::vector<prediction> predict(std::span<const result::result
     for (auto& [planned, its_files, predicted] : detail::predicted_cases(alike, choices, chosen)) {
       set_limits(predicted, known);
       predicted.text = texts.of(planned, its_files);
+      if (chosen.parts.empty()) {
+        predicted.energies = step_energies(planned, predicted.cache, its_files);
+      }
       predictions.push_back(std::move(predicted));
     }
   }

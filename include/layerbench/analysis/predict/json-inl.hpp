@@ -43,6 +43,30 @@ namespace detail {
   return result;
 }
 
+/// The measured energies of the step.
+[[nodiscard]] inline json::value energies_json(const prediction& p) {
+  json::value list = json::value::array();
+  for (const step_energy& of : p.energies) {
+    const auto figures = [&](const joules& one) -> json::value {
+      return {{"joules_per_step", one.mean},
+              {"low", one.low},
+              {"high", one.high},
+              {"joules_per_image", p.per_image(one.mean)},
+              {"images_per_joule", or_null(p.images_per_joule(one.mean))},
+              {"layers_joules", or_null(one.layers)}};
+    };
+    list.push_back({{"counter", of.counter},
+                    {"class", of.evidence},
+                    {"coverage", of.coverage},
+                    {"gross", figures(of.gross)},
+                    {"net", figures(of.net)},
+                    {"idle_watts", of.idle_watts},
+                    {"windows", of.windows},
+                    {"disturbed_windows", of.disturbed}});
+  }
+  return list;
+}
+
 LAYERBENCH_INLINE json::value prediction_json(const prediction& p) {
   json::value layers = json::value::array();
   for (const layer_time& layer : p.layers) layers.push_back(layer_json(layer));
@@ -73,6 +97,7 @@ LAYERBENCH_INLINE json::value prediction_json(const prediction& p) {
   result["tokens"] = p.text ? json::value(p.text->tokens) : json::value(nullptr);
   result["context"] = p.text ? json::value(p.text->context) : json::value(nullptr);
   result["tokens_per_second"] = or_null(p.tokens_per_second());
+  if (!p.energies.empty()) result["energies"] = energies_json(p);
   result["partial"] = p.partial();
   result["left_out"] = or_null(p.left_out);
   result["disturbed"] = p.disturbed;

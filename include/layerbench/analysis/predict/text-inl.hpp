@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <ranges>
@@ -215,9 +216,45 @@ namespace detail {
 
 }  // namespace detail
 
+namespace detail {
+
+/// What a step and an image take of energy, as measured, and what the figures are of.
+[[nodiscard]] inline std::string energy_text(const prediction& p) {
+  std::string text;
+  if (p.engine) return text;  // it is not that of the engine's step
+  for (const step_energy& of : p.energies) {
+    const auto figures = [&](const joules& one) {
+      const auto rate = p.images_per_joule(one.mean);
+      return fmt::format("{} J per step{}, {} J per image{}", format::four_digits(one.mean),
+                         one.low < one.high
+                             ? fmt::format(" (between {} and {})", format::four_digits(one.low),
+                                           format::four_digits(one.high))
+                             : "",
+                         format::four_digits(p.per_image(one.mean)),
+                         rate ? fmt::format(", {} images/J", format::four_digits(*rate)) : "");
+    };
+    text += fmt::format("  energy, measured: {}\n  without the idle power of {:.1f} W: {}\n",
+                        figures(of.gross), of.idle_watts, figures(of.net));
+    if (of.gross.layers && of.net.layers) {
+      text += fmt::format("  energy of the layers: {} J per step ({:+.1f} %), {} without idle\n",
+                          format::four_digits(*of.gross.layers),
+                          100 * (*of.gross.layers / of.gross.mean - 1),
+                          format::four_digits(*of.net.layers));
+    }
+    constexpr std::size_t most = 40;  // of a command
+    text += fmt::format("  evidence: {} ({}), by {}{}, {} window{}{}\n", of.evidence, of.coverage,
+                        of.counter.substr(0, most), of.counter.size() > most ? "..." : "",
+                        of.windows, of.windows == 1 ? "" : "s",
+                        of.disturbed == 0 ? "" : fmt::format(", {} disturbed", of.disturbed));
+  }
+  return text;
+}
+
+}  // namespace detail
+
 LAYERBENCH_INLINE std::string remarks(const prediction& p) {
-  return detail::throughput_text(p) + detail::method_text(p) + breakdown_text(p) +
-         (p.limits ? limits_text(p) : "") + detail::caveats_text(p);
+  return detail::throughput_text(p) + detail::energy_text(p) + detail::method_text(p) +
+         breakdown_text(p) + (p.limits ? limits_text(p) : "") + detail::caveats_text(p);
 }
 
 LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
