@@ -13,9 +13,13 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/backend/adapter.hpp>
+#include <layerbench/backend/reference/backend.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
+#include <layerbench/op/memory_order.hpp>
+#include <layerbench/op/reorder.hpp>
 #include <layerbench/session/insert_reorders.hpp>
 
 /// Which reorders a training step gets, on a device whose plans have memory orders and compute
