@@ -177,21 +177,44 @@ TEST(load, understands_every_form_of_a_size) {
 
 TEST(load, counts_layers_that_share_their_work_once) {
   const graph g = load_layers(R"(
-      {"name": "first", "op": "activation", "shape": {"kind": "relu", "dims": [2, 4]}},
       {"name": "other", "op": "activation", "shape": {"kind": "tanh", "dims": [2, 4]}},
+      {"name": "first", "op": "activation", "shape": {"kind": "relu", "dims": [2, 4]}},
       {"name": "again", "op": "activation", "shape": {"kind": "relu", "dims": ["batch", 4]}})");
   const std::vector<primitive> step = primitives(inference_step(g));
   ASSERT_EQ(step.size(), 2U);
-  EXPECT_EQ(step[0].layer, "first");
-  EXPECT_EQ(step[0].count(), 2);
-  EXPECT_EQ(step[1].layer, "other");
-  EXPECT_EQ(step[1].count(), 1);
+  EXPECT_EQ(step[0].layer, "other");
+  EXPECT_EQ(step[0].count(), 1);
+  EXPECT_EQ(step[1].layer, "first");
+  EXPECT_EQ(step[1].count(), 2);
 }
 
-TEST(inference_step, of_resnet50_has_55_primitives_for_175_layers) {
+TEST(load, counts_layers_behind_other_ops_apart) {
+  const graph g = load_layers(R"(
+      {"name": "norm1", "op": "batchnorm", "shape": {"n": "batch", "c": 4, "h": 8, "w": 8}},
+      {"name": "relu", "op": "activation", "shape": {"kind": "relu", "dims": ["batch", 4, 8, 8]}},
+      {"name": "behind_relu", "op": "conv", "shape": {"n": "batch", "c": 4, "h": 8, "w": 8, "k": 4,
+       "r": 3, "s": 3, "pad": 1}},
+      {"name": "norm2", "op": "batchnorm", "shape": {"n": "batch", "c": 4, "h": 8, "w": 8}},
+      {"name": "behind_norm", "op": "conv", "shape": {"n": "batch", "c": 4, "h": 8, "w": 8, "k": 4,
+       "r": 3, "s": 3, "pad": 1}})");
+  const step calls = inference_step(g);
+  const std::vector<primitive> apart = primitives(calls);
+  const auto behind_norm = std::ranges::find(apart, "behind_norm", &primitive::layer);
+  ASSERT_NE(behind_norm, apart.end());
+  EXPECT_EQ(behind_norm->after, "batchnorm");
+  EXPECT_EQ(behind_norm->calls, std::vector{std::size_t{4}});
+  const auto behind_relu = std::ranges::find(apart, "behind_relu", &primitive::layer);
+  ASSERT_NE(behind_relu, apart.end());
+  EXPECT_EQ(behind_relu->after, "");
+  EXPECT_EQ(behind_relu->count(), 1);
+  EXPECT_EQ(primitives_by_work(calls).size(), 3U);
+}
+
+TEST(inference_step, of_resnet50_has_60_primitives_for_175_layers) {
   const graph g = load_named("resnet50");
   EXPECT_EQ(g.layers.size(), 175U);
-  EXPECT_EQ(primitives(inference_step(g)).size(), 55U);
+  EXPECT_EQ(primitives_by_work(inference_step(g)).size(), 55U);
+  EXPECT_EQ(primitives(inference_step(g)).size(), 60U);
 }
 
 TEST(find, takes_paths_and_names) {
