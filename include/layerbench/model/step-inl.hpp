@@ -182,7 +182,7 @@ LAYERBENCH_INLINE step inference_step(const graph& g, dtype type, const op_names
 
 namespace detail {
 
-/// For each call the ops that wrote its sources in the same part of the step.
+/// For each call the ops that wrote its sources in the same part of the step, if any did.
 LAYERBENCH_INLINE std::vector<std::string> writers_of_sources(const step& all) {
   std::vector<std::string> writers;
   std::map<std::pair<std::size_t, step_part>, std::string_view> last;  // by tensor
@@ -192,8 +192,9 @@ LAYERBENCH_INLINE std::vector<std::string> writers_of_sources(const step& all) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].role != op::role::source) continue;
       const auto found = last.find({next.tensors[i], next.part});
+      if (found == last.end()) continue;
       if (!of_call.empty()) of_call += '+';
-      of_call += found == last.end() ? "none" : found->second;
+      of_call += found->second;
     }
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands[i].role != op::role::destination) continue;
@@ -203,21 +204,28 @@ LAYERBENCH_INLINE std::vector<std::string> writers_of_sources(const step& all) {
   return writers;
 }
 
-/// Calls of equal work, and of equal `kinds`, share a primitive.
+/// Calls of equal work, and of equal `kinds`, share a primitive. No kind is equal to each.
 LAYERBENCH_INLINE std::vector<primitive> primitives_by(const step& all,
                                                        const std::vector<std::string>& kinds) {
   std::vector<primitive> distinct;
-  std::map<std::pair<std::string, step_part>, std::map<std::string_view, std::size_t>> positions;
+  using position = std::pair<std::string_view, std::size_t>;  // by kinds
+  std::map<std::pair<std::string, step_part>, std::vector<position>> positions;
   for (std::size_t i = 0; i < all.calls.size(); ++i) {
     const call& next = all.calls[i];
+    const std::string_view kind = kinds[i];
     auto& of_work = positions[{work_of(next.op, next.pass), next.part}];
-    const auto [known, is_new] = of_work.try_emplace(kinds[i], distinct.size());
-    if (is_new) {
+    auto known = std::ranges::find_if(of_work, [&](const position& other) {
+      return kind.empty() || other.first.empty() || other.first == kind;
+    });
+    if (known == of_work.end()) {
+      known = of_work.insert(known, {kind, distinct.size()});
       distinct.push_back({next.layer, next.op, next.pass, {}, next.inserted, next.part});
-      if (of_work.size() > 1) distinct.back().after = kinds[i];
+      if (of_work.size() > 1) distinct.back().after = kind;
     }
+    if (known->first.empty()) known->first = kind;
     distinct[known->second].calls.push_back(i);
     distinct[known->second].layers.push_back(next.layer);
+    ++distinct[of_work.front().second].calls_of_work;
   }
   return distinct;
 }

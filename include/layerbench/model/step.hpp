@@ -135,6 +135,9 @@ struct primitive {
   /// The ops that wrote its sources in the same part of the step; empty for the first primitive of
   /// some work, whatever wrote them.
   std::string after = {};
+  /// Calls that do its work, whatever wrote their sources; 0 in all but the first of these
+  /// primitives.
+  std::int64_t calls_of_work = 0;
 
   [[nodiscard]] std::int64_t count() const { return static_cast<std::int64_t>(calls.size()); }
 };

@@ -217,7 +217,9 @@ class suite_builder {
     // A reorder before a call may make it a primitive of its own, with its layer's name.
     for (const model::primitive& p : model::primitives(step)) {
       if (!is_program_op(p.op)) continue;
-      for (const std::string& layer : p.layers) add(p.op.name(), p.pass, layer);
+      if (!reordered) add(p.op.name(), p.pass, p.layer);
+      for (std::size_t i = 0; reordered && i < p.layers.size(); ++i)
+        add(p.op.name(), p.pass, p.layers[i]);
     }
     if (!reordered) return names;
     std::map<std::string, int> reorders;
@@ -253,13 +255,14 @@ class suite_builder {
     for (const std::string& state : c.caches) {
       const cache_state cache = from_name<cache_state>(state).value();
       // What wrote the sources matters in a model alone.
-      if (cache != cache_state::model && !p.after.empty()) continue;
+      const bool in_model = cache == cache_state::model;
+      if (!in_model && p.calls_of_work == 0) continue;
       row_spec result{.name = {c.model_case, planned.op, planned.pass, p.layer, state},
                       .op = p.op,
-                      .count = p.count(),
+                      .count = in_model ? p.count() : p.calls_of_work,
                       .inserted = p.inserted,
                       .request = c.request,
-                      .signature = cache == cache_state::model ? planned.state : ""};
+                      .signature = in_model ? planned.state : ""};
       result.request.pass = p.pass;
       result.expected = known_.oracle.of(p.op.verified_as(), p.pass);
       result.make_context = [step, p, cache] { return step->in_context(p, cache); };

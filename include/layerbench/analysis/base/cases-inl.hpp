@@ -137,6 +137,15 @@ namespace detail {
   return ops;
 }
 
+/// Whether calls of equal work behind other ops have rows of their own; older files do not.
+[[nodiscard]] inline bool rows_name_writers(const group& files) {
+  return std::ranges::any_of(files, [](const result::results* file) {
+    return std::ranges::any_of(file->rows, [](const result::measurement& row) {
+      return row.label.state.find(",after:") != std::string::npos;
+    });
+  });
+}
+
 LAYERBENCH_INLINE model::training training_of(const group& files) {
   const auto optimizer = files.front()->context_value("optimizer");
   return optimizer ? model::training_of(*optimizer) : model::training{};
@@ -177,7 +186,9 @@ LAYERBENCH_INLINE std::optional<std::vector<result::planned>> step_of(
   std::optional<model::step_memory> memory;
   if (in_place && type && !reordered) memory.emplace(calls, model::least_operand_bytes(*type));
   std::vector<result::planned> step;
-  for (const model::primitive& primitive : model::primitives_by_work(calls)) {
+  const auto primitives =
+      rows_name_writers(files) ? model::primitives(calls) : model::primitives_by_work(calls);
+  for (const model::primitive& primitive : primitives) {
     step.push_back(memory
                        ? result::planned_of(primitive, memory->most_frequent_state(primitive), of)
                        : result::planned_of(primitive));
