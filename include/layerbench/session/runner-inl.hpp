@@ -51,7 +51,7 @@ LAYERBENCH_INLINE runner::runner(const std::vector<benchmark_row*>& rows,
       measurer_(std::move(make_probe)),
       read_processors_(std::move(read_processors)),
       energy_of_layers_(energy.of_layers) {
-  if (energy.counter && !limits.single_call) energy_.emplace(energy.counter, now_);
+  if (energy.counter) energy_.emplace(energy.counter, now_);
 }
 
 LAYERBENCH_INLINE bool runner::run(result::results& results,
@@ -607,9 +607,8 @@ void runner::add_energy(case_state& model_case, std::vector<result::measurement>
     const double own = own_ticks();
     add(*latest);
     const auto seen = machine::disturbance_between(before, read_processors_(), own_ticks() - own);
-    constexpr double few = 0.1;  // processors
     if (seen && latest->counters.contains("energy_net_j")) {
-      latest->counters["energy_disturbed"] = seen->others > few ? 1 : 0;
+      latest->counters["energy_disturbed"] = seen->others > machine::little_load ? 1 : 0;
     }
   } catch (const energy_error& e) {
     energy_.reset();
