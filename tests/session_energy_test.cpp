@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -146,6 +147,35 @@ TEST_F(EnergyWindow, OfLayersAddUpToThatOfTheStep) {
   });
   EXPECT_NEAR(gross / step.counters.at("energy_gross_j"), 1, 0.05);
   EXPECT_NEAR(net / step.counters.at("energy_net_j"), 1, 0.05);
+}
+
+/// Knows whether it counts.
+class watched_counter final : public energy_counter {
+ public:
+  watched_counter() : energy_counter({"fake", "meter", "all"}) {}
+  void start() override { counts_ = true; }
+  double stop() override {
+    counts_ = false;
+    throw energy_error("fake: unplugged");
+  }
+  [[nodiscard]] bool counts() const { return counts_; }
+
+ private:
+  bool counts_ = false;
+};
+
+TEST(EnergyOfAFailingCall, IsNotCountedOn) {
+  const auto counter = std::make_shared<watched_counter>();
+  energy_measurer measurer(counter);
+  result::measurement row;
+  int calls = 0;
+  const auto fails_in_the_window = [&](bool /*calls*/) -> std::int64_t {
+    if (++calls > 1) throw std::runtime_error("out of memory");
+    return 1;
+  };
+  EXPECT_THROW(measurer.add_window(row, fails_in_the_window), std::runtime_error);
+  EXPECT_EQ(calls, 2);
+  EXPECT_FALSE(counter->counts()) << "a meter of watts would be read during all later timings";
 }
 
 /// Counts a joule per reading, and fails after some of them.

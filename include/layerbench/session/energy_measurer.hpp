@@ -147,12 +147,25 @@ class energy_measurer {
     const double begin = now_();
     counter_->start();
     const double work_begin = now_();
-    work();
+    try {
+      work();
+    } catch (...) {
+      end_counting();
+      throw;
+    }
     const double work_end = now_();
     const double joules = counter_->stop();
     const double end = now_();
     return {joules, work_end - work_begin,
             counter_->counted_share() * (work_begin - begin + end - work_end)};
+  }
+
+  /// Ends what start() began, such as a thread that reads a meter, where there is nothing to count.
+  void end_counting() noexcept {
+    try {
+      static_cast<void>(counter_->stop());
+    } catch (const energy_error&) {  // the error of the work says more
+    }
   }
 
   /// The energy of the work alone: the machine idles while the counter is read.
