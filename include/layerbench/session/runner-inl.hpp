@@ -558,9 +558,10 @@ LAYERBENCH_INLINE void runner::measure_idle() {
   if (!energy_ || std::ranges::all_of(queue_, is_done)) return;
   energy_->measure_idle();
   if (interrupt_guard::interrupted()) return;
-  note(fmt::format("energy: {}, by {}; idle power {}, of {:g} s", energy_->source().text(),
-                   energy_->source().counter, units::si(energy_->idle_watts(), "W"),
-                   energy_->idle_seconds()));
+  note(fmt::format("energy: {}, by {}; idle power {}, over {:.3g} s; windows of {:.3g} s or more",
+                   energy_->source().text(), energy_->source().counter,
+                   units::si(energy_->idle_watts(), "W"), energy_->idle_seconds(),
+                   energy_->window_seconds()));
 }
 
 LAYERBENCH_INLINE void runner::measure_energy(case_state& model_case) {
