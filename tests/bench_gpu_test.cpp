@@ -350,6 +350,9 @@ TEST_F(Gpu, CountsTheEnergyOfItsStepsAndNotThatOfProcessors) {
   const testing::outcome both = bench("bench_model", {"--backend=reference,cudnn", "--energy"});
   EXPECT_EQ(both.exit_code, 2);
   EXPECT_THAT(both.err, HasSubstr("--backend"));
+  const testing::outcome layers = bench("bench_model", {"--backend=cudnn", "--energy=layers"});
+  EXPECT_EQ(layers.exit_code, 2) << "by default their calls are replayed as a graph";
+  EXPECT_THAT(layers.err, HasSubstr("--timing=stream"));
   environment_["LD_LIBRARY_PATH"] += ":" LAYERBENCH_FAKE_NVML_FOLDER;
   const result::results file = results("bench_model", {"--backend=cudnn", "--energy"});
   EXPECT_EQ(file.context_value("energy_counter"), "NVML");

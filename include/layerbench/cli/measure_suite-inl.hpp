@@ -68,10 +68,17 @@ namespace detail {
 }
 
 /// The counter for the energy of these rows; null where none is wanted. Throws usage_error where
-/// they are on processors and on a GPU, unavailable.
+/// they are on processors and on a GPU, or are to be measured and replayed as graphs; unavailable.
 [[nodiscard]] inline std::shared_ptr<energy_counter> energy_counter_for(
     const options& o, const std::vector<benchmark_row*>& rows) {
   if (o.energy.empty() || o.dry_run || rows.empty()) return nullptr;
+  const auto replays = [](const benchmark_row* row) {
+    return row->device().timing() == timing_mode::graph;
+  };
+  if (o.energy == "layers" && std::ranges::any_of(rows, replays)) {
+    throw usage_error(
+        "--energy=layers: windows have no calls that are replayed as a graph; add --timing=stream");
+  }
   if (!o.meter.empty()) {
     try {
       return meter_by_command(o.meter, o.meter_unit);
