@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
