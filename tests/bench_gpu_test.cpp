@@ -568,6 +568,10 @@ TEST_F(Gpu, ConvolvesIn8BitsInInference) {
       bench("bench_model", {"--model=" + model, "--backend=cudnn", "--dtype=f8_e4m3", "--chain"});
   EXPECT_EQ(chained.exit_code, 2) << chained.err;
   EXPECT_THAT(chained.err, AllOf(HasSubstr("--chain"), HasSubstr("f8_e4m3")));
+  const testing::outcome energy =
+      bench("bench_model", {"--model=" + model, "--backend=cudnn", "--dtype=f8_e4m3", "--energy"});
+  EXPECT_EQ(energy.exit_code, 2);
+  EXPECT_THAT(energy.err, AllOf(HasSubstr("--energy"), Not(HasSubstr("--chain"))));
 }
 
 }  // namespace bench_gpu_test

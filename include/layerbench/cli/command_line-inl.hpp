@@ -481,6 +481,9 @@ inline void take_threads_of_openmp(options& o, const registry& known) {
 
 /// Works out what the measurement of energy needs. Throws usage_error where it makes no sense.
 inline void complete_energy(options& o) {
+  if (o.meter.empty() && o.meter_unit != "J") {
+    throw usage_error("--meter-unit: is of a meter; name its command with --meter");
+  }
   if (o.energy.empty()) {
     if (!o.meter.empty()) throw usage_error("--meter: reads energy; add --energy");
     return;

@@ -213,7 +213,8 @@ class runner {
     } catch (const device_lost& e) {
       lost = failed.error = e.what();
     } catch (const not_enough_memory& e) {
-      failed.error = fmt::format("{}; use a smaller --batch, or do without --chain", e.what());
+      failed.error = fmt::format("{}; use a smaller --batch, or do without {}", e.what(),
+                                 energy_ ? "--energy" : "--chain");
       for (row_state& row : model_case.rows) row.done = true;
       model_case.done = true;
     } catch (const std::exception& e) {
