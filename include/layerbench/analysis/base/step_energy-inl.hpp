@@ -23,14 +23,11 @@ struct energy_windows {
   std::vector<double> disturbed;  ///< 0 or 1
 
   void add(const result::measurement& row) {
-    const auto value = [&](const char* counter) {
-      const auto found = row.counters.find(counter);
-      return found == row.counters.end() ? 0 : found->second;
-    };
-    gross.push_back(value("energy_gross_j"));
-    net.push_back(value("energy_net_j"));
-    idle_watts.push_back(value("idle_w"));
-    disturbed.push_back(value("energy_disturbed"));
+    gross.push_back(row.counters.at("energy_gross_j"));
+    net.push_back(row.counters.at("energy_net_j"));
+    idle_watts.push_back(row.counters.at("idle_w"));
+    const auto mark = row.counters.find("energy_disturbed");  // absent: not known
+    disturbed.push_back(mark == row.counters.end() ? 0 : mark->second);
   }
   [[nodiscard]] std::size_t disturbed_windows() const {
     return static_cast<std::size_t>(
