@@ -124,7 +124,8 @@ TEST_F(EnergyOfAStep, BelowWhatCanBeToldHasNoImagesPerJoule) {
   const auto rates = [&] {
     const std::string text = remarks(predicted());
     const std::regex rate("images/J");
-    return std::distance(std::sregex_iterator(text.begin(), text.end(), rate), {});
+    return std::distance(std::sregex_iterator(text.begin(), text.end(), rate),
+                         std::sregex_iterator());
   };
   const auto before = rates();
   for (result::measurement& chain : file_.chains) {
