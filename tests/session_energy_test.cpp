@@ -22,6 +22,8 @@ namespace layerbench::run {
 namespace session_energy_test {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 /// A machine whose power is known: some watts always, and more for each busy processor.
@@ -274,6 +276,20 @@ TEST_F(EnergyOfRounds, OfARunThatIsResumedCountOn) {
   static_cast<void>(measure(1000, 3));
   EXPECT_EQ(measure(1000, 7), "");
   EXPECT_THAT(rounds_with_energy()["a model"], SizeIs(5));
+}
+
+TEST_F(EnergyOfRounds, LeaveTheBudgetToTheLeastNumberOfRounds) {
+  double time = 0;  // passes with each look at the clock
+  constexpr double budget = 30;
+  runner measuring(
+      rows(), {}, {.min_rounds = 7, .min_time = 0, .budget = budget, .started = 0}, {},
+      [] { return std::nullopt; }, any_speed, [&] { return time += 0.05; },
+      {std::make_shared<failing_counter>(1000), true});
+  EXPECT_FALSE(measuring.run(result_, [] {}));
+  EXPECT_EQ(measuring.shortfall(), "");
+  EXPECT_GE(result_.rows.size(), 3U * 7);
+  EXPECT_THAT(rounds_with_energy(), Not(IsEmpty())) << "some fit";
+  EXPECT_LE(time, budget);
 }
 
 TEST_F(EnergyOfRounds, HaveNoLayersUnlessTheyAreWanted) {

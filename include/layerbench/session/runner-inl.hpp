@@ -66,7 +66,7 @@ LAYERBENCH_INLINE bool runner::run(result::results& results,
     for (case_state& model_case : group) criterion_.mark_done(model_case);
   }
   measure_idle();
-  display_ = std::make_unique<progress>(criterion_.passes_left(queue_));
+  display_ = std::make_unique<progress>(criterion_.passes_left(queue_) + windows_left());
   rest_seconds_ = budget_.elapsed();  // another start plans, too
   try {
     refuse_too_large();
@@ -564,20 +564,39 @@ LAYERBENCH_INLINE void runner::measure_idle() {
                    energy_->window_seconds()));
 }
 
+LAYERBENCH_INLINE std::size_t runner::windows_left() {
+  const auto least = static_cast<std::size_t>(criterion_.limits().min_rounds);
+  const auto windows = [&](std::size_t rounds) {
+    return std::min(most_windows, least - std::min(rounds, least));
+  };
+  std::size_t sum = 0;
+  for (case_group& group : queue_) {
+    for (case_state& model_case : group) {
+      if (!energy_ || model_case.done) continue;
+      if (model_case.end_to_end) sum += windows(static_cast<std::size_t>(model_case.chain_rounds));
+      for (row_state& row : model_case.rows) {
+        const bool wanted = energy_of_layers_ && adds_up({&model_case, &row});
+        if (wanted) sum += windows(row.timing.rounds.size());
+      }
+    }
+  }
+  return sum;
+}
+
 LAYERBENCH_INLINE void runner::measure_energy(case_state& model_case) {
   if (model_case.done) return;
   if (model_case.end_to_end && model_case.end_to_end->chain) {
     attempt_chain(model_case, [&] {
       add_energy(model_case, results_->chains, result::row_name::chain(model_case.name),
+                 model_case.end_to_end->step_seconds,
                  [&](auto& to) { energy_->add_chain(to, *model_case.end_to_end->chain); });
     });
   }
   if (!energy_of_layers_) return;
-  const bool some_in_model = std::ranges::any_of(model_case.rows, &row_state::in_model);
   for (row_state& row : model_case.rows) {
-    if (row.in_model != some_in_model || !row.benchmark->prepared()) continue;
+    if (!adds_up({&model_case, &row}) || !row.benchmark->prepared()) continue;
     attempt(row, [&] {
-      add_energy(model_case, results_->rows, row.benchmark->name(),
+      add_energy(model_case, results_->rows, row.benchmark->name(), row.pass_seconds,
                  [&](auto& to) { energy_->add_row(to, *row.benchmark); });
     });
   }
@@ -585,10 +604,10 @@ LAYERBENCH_INLINE void runner::measure_energy(case_state& model_case) {
 
 template <class Add>
 void runner::add_energy(case_state& model_case, std::vector<result::measurement>& all,
-                        const result::row_name& name, Add&& add) {
-  constexpr std::size_t most_windows = stats::min_sample_size;
+                        const result::row_name& name, double call_seconds, Add&& add) {
   if (!energy_ || interrupt_guard::interrupted()) return;
-  if (!budget_.fits(model_case, energy_->window_seconds())) return;
+  const double needed = call_seconds + 2 * std::max(energy_->window_seconds(), call_seconds);
+  if (!budget_.fits(model_case, needed + missing_seconds(model_case))) return;
   result::measurement* latest = nullptr;
   std::size_t windows = 0;
   for (result::measurement& row : all) {
@@ -597,7 +616,8 @@ void runner::add_energy(case_state& model_case, std::vector<result::measurement>
     if (row.round == next_round_ - 1) latest = &row;
   }
   if (latest == nullptr || windows >= most_windows) return;
-  display_->note("energy of " + name.text());
+  display_->step("energy of " + name.text());
+  const double start = now_();
   try {
     const auto own_ticks = [] {
       ::tms own{};  // with the commands that read a meter
@@ -615,6 +635,7 @@ void runner::add_energy(case_state& model_case, std::vector<result::measurement>
     energy_.reset();
     energy_failure_ = e.what();
   }
+  model_case.energy += now_() - start;
 }
 
 LAYERBENCH_INLINE pass_limits runner::limits_of(const case_state& model_case) const {
