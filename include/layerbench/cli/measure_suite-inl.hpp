@@ -129,10 +129,10 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
   note_machine_state();
   const bool lost = !measuring.lost().empty();
   if (!interrupted && !lost && before > 0 && measured() == before) {
-    note(
-        fmt::format("nothing left to do: {} has {} rounds of every selected row; for more, raise "
-                    "--benchmark_repetitions",
-                    o.resume, o.repetitions));
+    note(fmt::format(
+        "nothing left to do: {} has {} rounds of every selected row; for more{}, raise "
+        "--benchmark_repetitions",
+        o.resume, o.repetitions, energy.counter ? ", or for energies that are missing" : ""));
   }
   for (const auto& [model_case, ending] : measuring.endings()) {
     sink.set_ending(model_case, ending);
