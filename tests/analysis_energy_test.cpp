@@ -133,7 +133,7 @@ TEST_F(EnergyOfAStep, BelowWhatCanBeToldHasNoImagesPerJoule) {
   }
   const json::value all = to_json(std::vector{predicted()});
   EXPECT_TRUE(all["predictions"][0]["energies"][0]["net"]["images_per_joule"].is_null());
-  EXPECT_THAT(remarks(predicted()), HasSubstr("-0.05000 J per image"));
+  EXPECT_THAT(remarks(predicted()), HasSubstr("-0.050 J per image"));
   EXPECT_EQ(rates(), before - 1);
 }
 
