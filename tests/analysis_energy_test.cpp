@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cstddef>
+#include <iterator>
+#include <regex>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -119,12 +121,20 @@ TEST_F(EnergyOfAStep, IsPrintedPerImageWithWhatItCovers) {
 }
 
 TEST_F(EnergyOfAStep, BelowWhatCanBeToldHasNoImagesPerJoule) {
+  const auto rates = [&] {
+    const std::string text = remarks(predicted());
+    const std::regex rate("images/J");
+    return std::distance(std::sregex_iterator(text.begin(), text.end(), rate),
+                         std::sregex_iterator());
+  };
+  const auto before = rates();
   for (result::measurement& chain : file_.chains) {
     if (chain.counters.contains("energy_net_j")) chain.counters["energy_net_j"] = -0.1;
   }
   const json::value all = to_json(std::vector{predicted()});
   EXPECT_TRUE(all["predictions"][0]["energies"][0]["net"]["images_per_joule"].is_null());
-  EXPECT_THAT(remarks(predicted()), Not(HasSubstr("-0.05 J per image,")));
+  EXPECT_THAT(remarks(predicted()), HasSubstr("-0.050 J per image"));
+  EXPECT_EQ(rates(), before - 1);
 }
 
 TEST_F(EnergyOfAStep, OfFilesWithOtherCountersStaysApart) {

@@ -65,6 +65,7 @@ TEST_F(Energy, WithoutAMeterThatWorksIsNotBegun) {
 TEST_F(Energy, ThatMakesNoSenseIsAWrongCommand) {
   for (const auto& [arguments, named] : std::vector<std::pair<testing::texts, std::string>>{
            {{"--meter=echo 5"}, "--energy"},
+           {{"--energy", "--meter-unit=W"}, "--meter"},
            {{"--energy=rows"}, "layers"},
            {{"--energy", "--curve", "--batch=1..4", "--benchmark_out=" + directory_.results},
             "--curve"},

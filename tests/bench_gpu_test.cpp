@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <chrono>
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <map>
@@ -350,12 +351,23 @@ TEST_F(Gpu, CountsTheEnergyOfItsStepsAndNotThatOfProcessors) {
   const testing::outcome both = bench("bench_model", {"--backend=reference,cudnn", "--energy"});
   EXPECT_EQ(both.exit_code, 2);
   EXPECT_THAT(both.err, HasSubstr("--backend"));
+  const testing::outcome layers = bench("bench_model", {"--backend=cudnn", "--energy=layers"});
+  EXPECT_EQ(layers.exit_code, 2) << "by default their calls are replayed as a graph";
+  EXPECT_THAT(layers.err, HasSubstr("--timing=stream"));
   environment_["LD_LIBRARY_PATH"] += ":" LAYERBENCH_FAKE_NVML_FOLDER;
+  environment_["FAKE_NVML_WATTS"] = "100";
   const result::results file = results("bench_model", {"--backend=cudnn", "--energy"});
   EXPECT_EQ(file.context_value("energy_counter"), "NVML");
   EXPECT_EQ(file.context_value("energy_class"), "GPU's counter");
   ASSERT_FALSE(file.chains.empty());
-  EXPECT_EQ(file.chains.front().counters.at("energy_gross_j"), 0) << "the stand-in's stands still";
+  for (const result::measurement& chain : file.chains) {
+    const auto& counters = chain.counters;
+    const double gross = counters.at("energy_gross_j");
+    EXPECT_NEAR(counters.at("idle_w"), 100, 5);
+    EXPECT_GT(gross, 0);
+    EXPECT_LT(gross, 110 * counters.at("energy_window_s") / counters.at("energy_calls"));
+    EXPECT_LT(std::abs(counters.at("energy_net_j")), 0.1 * gross) << "it draws no more than idle";
+  }
   EXPECT_THAT(tool("predict").out, HasSubstr("GPU's counter (whole GPU)"));
 }
 
@@ -556,6 +568,10 @@ TEST_F(Gpu, ConvolvesIn8BitsInInference) {
       bench("bench_model", {"--model=" + model, "--backend=cudnn", "--dtype=f8_e4m3", "--chain"});
   EXPECT_EQ(chained.exit_code, 2) << chained.err;
   EXPECT_THAT(chained.err, AllOf(HasSubstr("--chain"), HasSubstr("f8_e4m3")));
+  const testing::outcome energy =
+      bench("bench_model", {"--model=" + model, "--backend=cudnn", "--dtype=f8_e4m3", "--energy"});
+  EXPECT_EQ(energy.exit_code, 2);
+  EXPECT_THAT(energy.err, AllOf(HasSubstr("--energy"), Not(HasSubstr("--chain"))));
 }
 
 }  // namespace bench_gpu_test

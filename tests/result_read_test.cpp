@@ -282,6 +282,12 @@ INSTANTIATE_TEST_SUITE_P(
                  "/benchmarks/1/disturbed"},
         bad_file{"counter_list", file_with(R"("real_time": 1, "cpu_time": 1, "flops": [1])"),
                  "/benchmarks/1/flops"},
+        bad_file{"energy_part", file_with(R"("real_time": 1, "cpu_time": 1, "energy_net_j": 1)"),
+                 "/benchmarks/1/energy_gross_j"},
+        bad_file{
+            "energy_without_idle",
+            file_with(R"("real_time": 1, "cpu_time": 1, "energy_net_j": 1, "energy_gross_j": 2)"),
+            "/benchmarks/1/idle_w"},
         bad_file{"round_fraction",
                  file_with(R"("real_time": 1, "cpu_time": 1, "repetition_index": 1.5)"),
                  "/benchmarks/1/repetition_index"},

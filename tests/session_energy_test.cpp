@@ -6,6 +6,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,44 +22,50 @@ namespace layerbench::run {
 namespace session_energy_test {
 
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::SizeIs;
 
 /// A machine whose power is known: some watts always, and more for each busy processor.
 struct machine_model {
-  double wall = 0;  ///< seconds
-  double cpu = 0;   ///< seconds of all processors
+  double wall = 0;       ///< seconds
+  double cpu = 0;        ///< seconds of all processors
+  double update = 1e-3;  ///< seconds after which its counter shows the joules again
+  double shown = 0;      ///< joules
 
   static constexpr double idle_watts = 12;
   static constexpr double watts_per_processor = 30;
 
-  void idle(double seconds) { wall += seconds; }
+  void idle(double seconds) { work(seconds, 0); }
   void work(double seconds, double processors = 1) {
+    const double last_update = std::floor((wall + seconds) / update) * update;
+    const double until = last_update - wall;
+    if (until > 0) {
+      shown = joules() + until * (idle_watts + processors * watts_per_processor);
+    }
     wall += seconds;
     cpu += processors * seconds;
   }
   [[nodiscard]] double joules() const { return idle_watts * wall + watts_per_processor * cpu; }
 };
 
-/// Its counter, which changes every millisecond, as those of processors, and takes `reading`
-/// seconds to read.
+/// Its counter, which takes `reading` seconds to read.
 class counter_of_model final : public energy_counter {
  public:
   explicit counter_of_model(machine_model& machine, double reading = 0)
       : energy_counter({"model", "meter", "all"}), machine_(machine), reading_(reading) {
     set_reading_seconds(reading);
   }
-  void start() override { begin_ = read(); }
-  double stop() override { return read() - begin_; }
-
- private:
-  double read() {
+  double reading() override {
     machine_.idle(reading_ / 2);
-    constexpr double update = 1e-3;
-    const double age = std::fmod(machine_.wall, update);
-    const double joules = machine_.joules() - age * machine_model::idle_watts;
+    const double joules = machine_.shown;
     machine_.idle(reading_ / 2);
     return joules;
   }
+  void start() override { begin_ = reading(); }
+  double stop() override { return reading() - begin_; }
+
+ private:
   machine_model& machine_;
   double reading_;
   double begin_ = 0;
@@ -110,6 +117,17 @@ TEST_F(EnergyWindow, LeavesOutWhatReadingASlowMeterTakes) {
   EXPECT_NEAR(row.counters.at("energy_net_j"), 0.5 * 30, 0.02);
 }
 
+TEST_F(EnergyWindow, IsLongInRelationToTheUpdatesOfAMeter) {
+  machine_.update = 1;
+  use_counter(0.002);
+  const auto row = measured(0.3, 0.01, 2);
+  EXPECT_GE(row.counters.at("energy_window_s"), 38) << "forty times as long";
+  EXPECT_LE(row.counters.at("energy_window_s"), 42);
+  const double gross = 0.3 * (12 + 2 * 30);
+  EXPECT_NEAR(row.counters.at("energy_gross_j"), gross, 0.05 * gross);
+  EXPECT_NEAR(measurer_->idle_watts(), 12, 0.05 * 12);
+}
+
 TEST_F(EnergyWindow, OfALongStepIsOneStep) {
   use_counter(0);
   EXPECT_EQ(measured(7, 0).counters.at("energy_calls"), 1);
@@ -148,11 +166,60 @@ TEST_F(EnergyWindow, OfLayersAddUpToThatOfTheStep) {
   EXPECT_NEAR(net / step.counters.at("energy_net_j"), 1, 0.05);
 }
 
+/// Stands still, and knows whether it counts.
+class watched_counter final : public energy_counter {
+ public:
+  explicit watched_counter(bool joules)
+      : energy_counter({"fake", "meter", "all"}), joules_(joules) {}
+  [[nodiscard]] bool reads_joules() const override { return joules_; }
+  double reading() override { return 5; }
+  void start() override { counts_ = true; }
+  double stop() override {
+    counts_ = false;
+    throw energy_error("fake: unplugged");
+  }
+  [[nodiscard]] bool counts() const { return counts_; }
+
+ private:
+  bool joules_;
+  bool counts_ = false;
+};
+
+TEST_F(EnergyWindow, NeedsJoulesThatGrow) {
+  const auto error_of = [&](bool joules) -> std::string {
+    energy_measurer measurer(std::make_shared<watched_counter>(joules),
+                             [&] { return machine_.wall; });
+    try {
+      measurer.measure_idle([&](double seconds) { machine_.idle(seconds); });
+    } catch (const energy_error& e) {
+      return e.what();
+    }
+    return "no error";
+  };
+  EXPECT_THAT(error_of(/*joules=*/true), HasSubstr("--meter-unit=W"));
+  EXPECT_THAT(error_of(/*joules=*/false), HasSubstr("unplugged")) << "watts were counted";
+}
+
+TEST(EnergyOfAFailingCall, IsNotCountedOn) {
+  const auto counter = std::make_shared<watched_counter>(true);
+  energy_measurer measurer(counter);
+  result::measurement row;
+  int calls = 0;
+  const auto fails_in_the_window = [&](bool /*calls*/) -> std::int64_t {
+    if (++calls > 1) throw std::runtime_error("out of memory");
+    return 1;
+  };
+  EXPECT_THROW(measurer.add_window(row, fails_in_the_window), std::runtime_error);
+  EXPECT_EQ(calls, 2);
+  EXPECT_FALSE(counter->counts()) << "a meter of watts would be read during all later timings";
+}
+
 /// Counts a joule per reading, and fails after some of them.
 class failing_counter final : public energy_counter {
  public:
   explicit failing_counter(int readings)
       : energy_counter({"fake", "meter", "all"}), left_(readings) {}
+  double reading() override { return shown_ += 1; }
   void start() override { read(); }
   double stop() override {
     read();
@@ -164,6 +231,7 @@ class failing_counter final : public energy_counter {
     if (--left_ < 0) throw energy_error("fake: unplugged");
   }
   int left_;
+  double shown_ = 0;
 };
 
 class EnergyOfRounds : public testing::work_queue_test {
@@ -208,6 +276,20 @@ TEST_F(EnergyOfRounds, OfARunThatIsResumedCountOn) {
   static_cast<void>(measure(1000, 3));
   EXPECT_EQ(measure(1000, 7), "");
   EXPECT_THAT(rounds_with_energy()["a model"], SizeIs(5));
+}
+
+TEST_F(EnergyOfRounds, LeaveTheBudgetToTheLeastNumberOfRounds) {
+  double time = 0;  // passes with each look at the clock
+  constexpr double budget = 30;
+  runner measuring(
+      rows(), {}, {.min_rounds = 7, .min_time = 0, .budget = budget, .started = 0}, {},
+      [] { return std::nullopt; }, any_speed, [&] { return time += 0.05; },
+      {std::make_shared<failing_counter>(1000), true});
+  EXPECT_FALSE(measuring.run(result_, [] {}));
+  EXPECT_EQ(measuring.shortfall(), "");
+  EXPECT_GE(result_.rows.size(), 3U * 7);
+  EXPECT_THAT(rounds_with_energy(), Not(IsEmpty())) << "some fit";
+  EXPECT_LE(time, budget);
 }
 
 TEST_F(EnergyOfRounds, HaveNoLayersUnlessTheyAreWanted) {

@@ -1,12 +1,14 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 
 /// Stands in for NVML: one GPU, at one place, that is held back by its power limit. Its SM clock
-/// can be locked if FAKE_NVML_MAY_LOCK is set. It lacks nvmlDeviceGetTemperature and
-/// nvmlDeviceGetPersistenceMode, and knows what holds it back by the newer name alone.
+/// can be locked if FAKE_NVML_MAY_LOCK is set. Its energy stands still, or grows by
+/// FAKE_NVML_WATTS. It lacks nvmlDeviceGetTemperature and nvmlDeviceGetPersistenceMode, and knows
+/// what holds it back by the newer name alone.
 
 namespace {
 
@@ -54,6 +56,11 @@ int nvmlDeviceGetPowerUsage(void* /*of*/, unsigned* value) {
 }
 int nvmlDeviceGetTotalEnergyConsumption(void* /*of*/, unsigned long long* value) {
   *value = 1'234'500;
+  const char* watts = std::getenv("FAKE_NVML_WATTS");
+  if (watts == nullptr) return 0;
+  const std::chrono::duration<double, std::milli> time =
+      std::chrono::steady_clock::now().time_since_epoch();
+  *value += static_cast<unsigned long long>(std::atof(watts) * time.count());  // mJ
   return 0;
 }
 int nvmlDeviceGetCurrentClocksEventReasons(void* /*of*/, unsigned long long* reasons) {

@@ -79,7 +79,7 @@ class host_buffer {
   /// Throws not_enough_memory if available_bytes() is less than `bytes`. Like the constructor it
   /// asks the system only where there are enough bytes.
   static void require(std::size_t bytes) {
-    if (bytes >= worth_asking_ || unasked_ + bytes >= worth_asking_) ask_for(bytes);
+    if (unasked_ + bytes >= worth_asking_) ask_for(bytes);
   }
 
  private:

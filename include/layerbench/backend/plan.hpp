@@ -47,6 +47,13 @@ struct plan_operand {
   }
 };
 
+/// Bytes of a plan's operands.
+[[nodiscard]] inline std::vector<std::size_t> stored_bytes(const std::vector<plan_operand>& of) {
+  std::vector<std::size_t> bytes;
+  for (const plan_operand& operand : of) bytes.push_back(operand.bytes);
+  return bytes;
+}
+
 /// Where an operand lies: a pointer on CPUs, an address of device memory on GPUs.
 using address = void*;
 

@@ -303,8 +303,9 @@ inline void add_measuring_options(CLI::App& app, options& o) {
 inline void add_energy_options(CLI::App& app, options& o) {
   app.add_flag("--energy{steps}", o.energy,
                "Also measure joules per step, by the counter of the processors or of the GPU, in 5 "
-               "windows of 2 s, after the idle power; layers: of each layer, too, 4 s per window "
-               "and more [no; without a value: steps]\n--energy --benchmark_out=r.json")
+               "windows of at least 2 s, after the idle power; layers: of each layer, too, which "
+               "takes at least 4 s per window [no; without a value: steps]\n--energy "
+               "--benchmark_out=r.json")
       ->envname("LAYERBENCH_ENERGY")
       ->check(one_of({"steps", "layers"}));
   add_one(app, "--meter", "COMMAND", o.meter,
@@ -481,6 +482,9 @@ inline void take_threads_of_openmp(options& o, const registry& known) {
 
 /// Works out what the measurement of energy needs. Throws usage_error where it makes no sense.
 inline void complete_energy(options& o) {
+  if (o.meter.empty() && o.meter_unit != "J") {
+    throw usage_error("--meter-unit: is of a meter; name its command with --meter");
+  }
   if (o.energy.empty()) {
     if (!o.meter.empty()) throw usage_error("--meter: reads energy; add --energy");
     return;

@@ -14,6 +14,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
@@ -68,10 +69,17 @@ namespace detail {
 }
 
 /// The counter for the energy of these rows; null where none is wanted. Throws usage_error where
-/// they are on processors and on a GPU, unavailable.
+/// they are on processors and on a GPU, or are to be measured and replayed as graphs; unavailable.
 [[nodiscard]] inline std::shared_ptr<energy_counter> energy_counter_for(
     const options& o, const std::vector<benchmark_row*>& rows) {
   if (o.energy.empty() || o.dry_run || rows.empty()) return nullptr;
+  const auto replays = [](const benchmark_row* row) {
+    return row->device().timing() == timing_mode::graph;
+  };
+  if (o.energy == "layers" && std::ranges::any_of(rows, replays)) {
+    throw usage_error(
+        "--energy=layers: windows have no calls that are replayed as a graph; add --timing=stream");
+  }
   if (!o.meter.empty()) {
     try {
       return meter_by_command(o.meter, o.meter_unit);
@@ -121,10 +129,10 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
   note_machine_state();
   const bool lost = !measuring.lost().empty();
   if (!interrupted && !lost && before > 0 && measured() == before) {
-    note(
-        fmt::format("nothing left to do: {} has {} rounds of every selected row; for more, raise "
-                    "--benchmark_repetitions",
-                    o.resume, o.repetitions));
+    note(fmt::format(
+        "nothing left to do: {} has {} rounds of every selected row; for more{}, raise "
+        "--benchmark_repetitions",
+        o.resume, o.repetitions, energy.counter ? ", or for energies that are missing" : ""));
   }
   for (const auto& [model_case, ending] : measuring.endings()) {
     sink.set_ending(model_case, ending);

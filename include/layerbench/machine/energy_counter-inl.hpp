@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <map>
+#include <numeric>
 #include <system_error>
 
 #include <fmt/format.h>
@@ -24,6 +25,11 @@ LAYERBENCH_INLINE domain_counter::domain_counter(energy_source of,
   const double begin = stopwatch::now();
   begin_ = read();
   set_reading_seconds(stopwatch::now() - begin);
+}
+
+LAYERBENCH_INLINE double domain_counter::reading() {
+  const std::vector<double> all = read();
+  return std::accumulate(all.begin(), all.end(), 0.0);
 }
 
 LAYERBENCH_INLINE double domain_counter::stop() {

@@ -45,10 +45,14 @@ class energy_counter {
   /// Seconds that a reading takes.
   [[nodiscard]] double reading_seconds() const { return reading_seconds_; }
 
-  /// The share of what start() and stop() take that is counted, too: a reading happens at some time
-  /// in it, on average in the middle.
-  [[nodiscard]] virtual double counted_share() const { return 0.5; }
+  /// Whether it reads joules since some time; else it reads watts.
+  [[nodiscard]] virtual bool reads_joules() const { return true; }
+  /// Share of the seconds of start() and stop() whose energy is counted as well. Joules are read at
+  /// some time in them, on average in the middle.
+  [[nodiscard]] double counted_share() const { return reads_joules() ? 0.5 : 0; }
 
+  /// What it shows now, in joules or watts; not between start() and stop(). Throws energy_error.
+  [[nodiscard]] virtual double reading() = 0;
   /// Begins to count. Throws energy_error.
   virtual void start() = 0;
   /// Joules since start(). Throws energy_error.
@@ -75,6 +79,7 @@ class domain_counter final : public energy_counter {
  public:
   /// Reads all once. Throws energy_error.
   domain_counter(energy_source of, std::vector<energy_domain> domains);
+  [[nodiscard]] double reading() override;
   void start() override { begin_ = read(); }
   [[nodiscard]] double stop() override;
 
@@ -95,7 +100,8 @@ class watts_counter final : public energy_counter {
   watts_counter(const watts_counter&) = delete;
   watts_counter& operator=(const watts_counter&) = delete;
   ~watts_counter() override { end(); }
-  [[nodiscard]] double counted_share() const override { return 0; }
+  [[nodiscard]] bool reads_joules() const override { return false; }
+  [[nodiscard]] double reading() override { return watts_(); }
   void start() override;
   [[nodiscard]] double stop() override;
 

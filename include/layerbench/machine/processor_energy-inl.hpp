@@ -222,8 +222,7 @@ LAYERBENCH_INLINE std::unique_ptr<energy_counter> processor_energy(const machine
   if (auto counter = powercap_energy(root, reasons)) return counter;
   if (auto counter = perf_energy(root, reasons)) return counter;
   throw unavailable(
-      fmt::format("--energy: this machine has no counter of energy that can be read, as most "
-                  "virtual machines ({}); name a meter with --meter",
+      fmt::format("--energy: no energy counter can be read: {}; name a meter with --meter",
                   fmt::join(reasons, "; ")));
 }
 

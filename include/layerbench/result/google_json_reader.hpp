@@ -161,6 +161,16 @@ inline void require_time(double seconds, std::string_view field) {
   throw bad_field(field, "is not a positive time");
 }
 
+/// Throws if a row has some of an energy's counters, but not all.
+inline void require_whole_energy(const counters& of) {
+  constexpr std::array names{"energy_gross_j", "energy_net_j", "idle_w"};
+  const auto has = [&](const char* name) { return of.contains(name); };
+  if (std::ranges::none_of(names, has)) return;
+  for (const char* name : names) {
+    if (!has(name)) throw bad_field(name, "is missing, unlike other counters of the energy");
+  }
+}
+
 /// The name of a row without that of its aggregate; nothing for a row of another program.
 [[nodiscard]] inline std::optional<row_name> name_of(const row_fields& row) {
   const std::string name = row.text("name");
@@ -194,6 +204,7 @@ inline void read_row(const row_fields& row, results& into) {
     read.calls = row.count("iterations");
   }
   read.counters = row.other_numbers();
+  require_whole_energy(read.counters);
   if (read.error.empty()) {
     require_time(read.seconds, "real_time");
     require_time(read.mean_seconds(), read.counters.contains("mean_s") ? "mean_s" : "real_time");

@@ -36,7 +36,7 @@ class budget_watch {
   void update() {
     double own = 0;
     for (const case_group& group : queue_) {
-      for (const case_state& one : group) own += one.prepared + one.spent;
+      for (const case_state& one : group) own += one.used();
     }
     const double end = std::min(0.5, 0.05 * criterion_.limits().budget);
     criterion_.set_overhead(elapsed() + end - own);

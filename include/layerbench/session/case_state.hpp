@@ -70,8 +70,12 @@ struct case_state {
   double chain_pass_seconds = 0;  ///< that the next pass of the chain takes, as far as known
   double prepared = 0;            ///< seconds of preparation, with a budget
   double spent = 0;               ///< seconds of measuring
+  double energy = 0;              ///< seconds of windows of energy, which end no case
   double effort = 1;              ///< seconds that it takes, roughly: its share of a budget
   bool done = false;
+
+  /// Seconds of a budget that it used.
+  [[nodiscard]] double used() const { return prepared + spent + energy; }
 
   /// Whether a row is left to be measured.
   [[nodiscard]] bool open() const { return !done && !std::ranges::all_of(rows, &row_state::done); }

@@ -30,13 +30,6 @@
 
 namespace layerbench::run {
 
-/// Bytes of a plan's operands.
-[[nodiscard]] inline std::vector<std::size_t> stored_bytes(const std::vector<plan_operand>& of) {
-  std::vector<std::size_t> bytes;
-  for (const plan_operand& operand : of) bytes.push_back(operand.bytes);
-  return bytes;
-}
-
 /// A model's step, run end to end: the plans of all its calls in order, on the tensors of the step.
 /// Predictions are validated against its time. Virtual functions are for chains that several ranks
 /// run together (ranks/data_parallel.hpp).

@@ -11,6 +11,8 @@
 #include <thread>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <layerbench/machine/energy_counter.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/measurement.hpp>
@@ -37,20 +39,24 @@ class energy_measurer {
       : counter_(std::move(counter)), now_(std::move(now)) {}
 
   [[nodiscard]] const energy_source& source() const { return counter_->source(); }
-  /// Seconds of repeated calls that a window has at least: long in relation to a reading.
+  /// Seconds of repeated calls that a window has at least: long in relation to a reading, and to
+  /// the time that a reading stays the same.
   [[nodiscard]] double window_seconds() const {
     constexpr double least = 2;
     constexpr double readings = 20;
-    return std::max(least, readings * counter_->reading_seconds());
+    constexpr double updates = 40;
+    return std::max({least, readings * counter_->reading_seconds(), updates * update_seconds_});
   }
   [[nodiscard]] double idle_seconds() const {
     constexpr double least = 3;
     return std::max(least, window_seconds());
   }
 
-  /// Measures the idle power while `wait(seconds)` does nothing. Throws energy_error.
+  /// Measures how often readings change, then the idle power, while `wait(seconds)` does nothing.
+  /// Throws energy_error.
   template <class Wait>
   void measure_idle(Wait&& wait) {
+    measure_update(wait);
     const interval idle = count([&] { wait(idle_seconds()); });
     idle_watts_ = idle.joules / (idle.seconds + idle.outside);
   }
@@ -142,17 +148,61 @@ class energy_measurer {
     double outside;  ///< seconds beside the work that were counted, too
   };
 
+  /// Watches readings until they have changed twice. Watts may stay the same while a machine idles.
+  template <class Wait>
+  void measure_update(Wait&& wait) {
+    constexpr double pause = 0.02;
+    constexpr double most = 10;  // seconds
+    const double begin = now_();
+    double value = counter_->reading();
+    double first_seen = begin;  // this value
+    double last_seen = begin;
+    int changes = 0;
+    while (!interrupt_guard::interrupted() && now_() - begin < most) {
+      wait(pause);
+      const double next = counter_->reading();
+      const double time = now_();
+      if (next != value) {
+        if (++changes == 2) {
+          update_seconds_ = last_seen - first_seen;
+          return;
+        }
+        value = next;
+        first_seen = time;
+      }
+      last_seen = time;
+    }
+    if (!counter_->reads_joules() || interrupt_guard::interrupted()) return;
+    throw energy_error(
+        fmt::format("{}: its joules changed less than twice in {} s, too seldom to measure by; "
+                    "name a meter of watts (--meter-unit=W)",
+                    source().counter, most));
+  }
+
   template <class Work>
   [[nodiscard]] interval count(Work&& work) {
     const double begin = now_();
     counter_->start();
     const double work_begin = now_();
-    work();
+    try {
+      work();
+    } catch (...) {
+      end_counting();
+      throw;
+    }
     const double work_end = now_();
     const double joules = counter_->stop();
     const double end = now_();
     return {joules, work_end - work_begin,
             counter_->counted_share() * (work_begin - begin + end - work_end)};
+  }
+
+  /// Ends what start() began, such as a thread that reads a meter, where there is nothing to count.
+  void end_counting() {
+    try {
+      static_cast<void>(counter_->stop());
+    } catch (const energy_error&) {  // the error of the work says more
+    }
   }
 
   /// The energy of the work alone: the machine idles while the counter is read.
@@ -162,6 +212,7 @@ class energy_measurer {
 
   std::shared_ptr<energy_counter> counter_;
   std::function<double()> now_;
+  double update_seconds_ = 0;  ///< that a reading stays the same, as far as could be told
   double idle_watts_ = 0;
 };
 

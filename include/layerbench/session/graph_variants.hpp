@@ -82,8 +82,8 @@ inline void require_rows_only(const options& o,
   }
   if (!o.chain.empty()) {
     throw usage_error(fmt::format(
-        "--chain: '{}' is a sweep, a list of separate rows, not a model; it cannot run as a whole",
-        sweep.name));
+        "{}: '{}' is a sweep, a list of separate rows, not a model; it cannot run as a whole",
+        o.chain_option(), sweep.name));
   }
 }
 

@@ -101,6 +101,10 @@ struct options {
   std::map<std::string, std::string>
       variables;  ///< by option: the environment variable that set it
 
+  /// The option that asks for chains, for messages.
+  [[nodiscard]] std::string_view chain_option() const {
+    return energy.empty() ? "--chain" : "--energy";
+  }
   [[nodiscard]] bool on_all_devices() const { return device == "all"; }
   /// 0 for all.
   [[nodiscard]] int device_number() const { return std::atoi(device.c_str()); }

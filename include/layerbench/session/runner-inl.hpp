@@ -51,7 +51,7 @@ LAYERBENCH_INLINE runner::runner(const std::vector<benchmark_row*>& rows,
       measurer_(std::move(make_probe)),
       read_processors_(std::move(read_processors)),
       energy_of_layers_(energy.of_layers) {
-  if (energy.counter && !limits.single_call) energy_.emplace(energy.counter, now_);
+  if (energy.counter) energy_.emplace(energy.counter, now_);
 }
 
 LAYERBENCH_INLINE bool runner::run(result::results& results,
@@ -66,7 +66,7 @@ LAYERBENCH_INLINE bool runner::run(result::results& results,
     for (case_state& model_case : group) criterion_.mark_done(model_case);
   }
   measure_idle();
-  display_ = std::make_unique<progress>(criterion_.passes_left(queue_));
+  display_ = std::make_unique<progress>(criterion_.passes_left(queue_) + windows_left());
   rest_seconds_ = budget_.elapsed();  // another start plans, too
   try {
     refuse_too_large();
@@ -558,9 +558,29 @@ LAYERBENCH_INLINE void runner::measure_idle() {
   if (!energy_ || std::ranges::all_of(queue_, is_done)) return;
   energy_->measure_idle();
   if (interrupt_guard::interrupted()) return;
-  note(fmt::format("energy: {}, by {}; idle power {}, of {:g} s", energy_->source().text(),
-                   energy_->source().counter, units::si(energy_->idle_watts(), "W"),
-                   energy_->idle_seconds()));
+  note(fmt::format("energy: {}, by {}; idle power {}, over {:.3g} s; windows of {:.3g} s or more",
+                   energy_->source().text(), energy_->source().counter,
+                   units::si(energy_->idle_watts(), "W"), energy_->idle_seconds(),
+                   energy_->window_seconds()));
+}
+
+LAYERBENCH_INLINE std::size_t runner::windows_left() {
+  const auto least = static_cast<std::size_t>(criterion_.limits().min_rounds);
+  const auto windows = [&](std::size_t rounds) {
+    return std::min(most_windows, least - std::min(rounds, least));
+  };
+  std::size_t sum = 0;
+  for (case_group& group : queue_) {
+    for (case_state& model_case : group) {
+      if (!energy_ || model_case.done) continue;
+      if (model_case.end_to_end) sum += windows(static_cast<std::size_t>(model_case.chain_rounds));
+      for (row_state& row : model_case.rows) {
+        const bool wanted = energy_of_layers_ && adds_up({&model_case, &row});
+        if (wanted) sum += windows(row.timing.rounds.size());
+      }
+    }
+  }
+  return sum;
 }
 
 LAYERBENCH_INLINE void runner::measure_energy(case_state& model_case) {
@@ -568,15 +588,15 @@ LAYERBENCH_INLINE void runner::measure_energy(case_state& model_case) {
   if (model_case.end_to_end && model_case.end_to_end->chain) {
     attempt_chain(model_case, [&] {
       add_energy(model_case, results_->chains, result::row_name::chain(model_case.name),
+                 model_case.end_to_end->step_seconds,
                  [&](auto& to) { energy_->add_chain(to, *model_case.end_to_end->chain); });
     });
   }
   if (!energy_of_layers_) return;
-  const bool some_in_model = std::ranges::any_of(model_case.rows, &row_state::in_model);
   for (row_state& row : model_case.rows) {
-    if (row.in_model != some_in_model || !row.benchmark->prepared()) continue;
+    if (!adds_up({&model_case, &row}) || !row.benchmark->prepared()) continue;
     attempt(row, [&] {
-      add_energy(model_case, results_->rows, row.benchmark->name(),
+      add_energy(model_case, results_->rows, row.benchmark->name(), row.pass_seconds,
                  [&](auto& to) { energy_->add_row(to, *row.benchmark); });
     });
   }
@@ -584,10 +604,10 @@ LAYERBENCH_INLINE void runner::measure_energy(case_state& model_case) {
 
 template <class Add>
 void runner::add_energy(case_state& model_case, std::vector<result::measurement>& all,
-                        const result::row_name& name, Add&& add) {
-  constexpr std::size_t most_windows = stats::min_sample_size;
+                        const result::row_name& name, double call_seconds, Add&& add) {
   if (!energy_ || interrupt_guard::interrupted()) return;
-  if (!budget_.fits(model_case, energy_->window_seconds())) return;
+  const double needed = call_seconds + 2 * std::max(energy_->window_seconds(), call_seconds);
+  if (!budget_.fits(model_case, needed + missing_seconds(model_case))) return;
   result::measurement* latest = nullptr;
   std::size_t windows = 0;
   for (result::measurement& row : all) {
@@ -596,7 +616,8 @@ void runner::add_energy(case_state& model_case, std::vector<result::measurement>
     if (row.round == next_round_ - 1) latest = &row;
   }
   if (latest == nullptr || windows >= most_windows) return;
-  display_->note("energy of " + name.text());
+  display_->step("energy of " + name.text());
+  const double start = now_();
   try {
     const auto own_ticks = [] {
       ::tms own{};  // with the commands that read a meter
@@ -607,14 +628,14 @@ void runner::add_energy(case_state& model_case, std::vector<result::measurement>
     const double own = own_ticks();
     add(*latest);
     const auto seen = machine::disturbance_between(before, read_processors_(), own_ticks() - own);
-    constexpr double few = 0.1;  // processors
     if (seen && latest->counters.contains("energy_net_j")) {
-      latest->counters["energy_disturbed"] = seen->others > few ? 1 : 0;
+      latest->counters["energy_disturbed"] = seen->others > machine::little_load ? 1 : 0;
     }
   } catch (const energy_error& e) {
     energy_.reset();
     energy_failure_ = e.what();
   }
+  model_case.energy += now_() - start;
 }
 
 LAYERBENCH_INLINE pass_limits runner::limits_of(const case_state& model_case) const {

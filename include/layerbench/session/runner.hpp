@@ -21,6 +21,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/progress.hpp>
+#include <layerbench/base/stats.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/machine/watch.hpp>
 #include <layerbench/result/measurement.hpp>
@@ -77,7 +78,8 @@ class runner {
 
  private:
   static constexpr double seconds_between_checkpoints = 10;
-  static constexpr int most_chain_passes = 3;  ///< per round
+  static constexpr int most_chain_passes = 3;                          ///< per round
+  static constexpr std::size_t most_windows = stats::min_sample_size;  ///< of energy, per row
 
   void run_group(case_group& group);
 
@@ -213,7 +215,8 @@ class runner {
     } catch (const device_lost& e) {
       lost = failed.error = e.what();
     } catch (const not_enough_memory& e) {
-      failed.error = fmt::format("{}; use a smaller --batch, or do without --chain", e.what());
+      failed.error = fmt::format("{}; use a smaller --batch, or do without {}", e.what(),
+                                 energy_ ? "--energy" : "--chain");
       for (row_state& row : model_case.rows) row.done = true;
       model_case.done = true;
     } catch (const std::exception& e) {
@@ -258,14 +261,19 @@ class runner {
   /// Measures the idle power, if energy is wanted of what is left to measure. Throws energy_error.
   void measure_idle();
 
+  /// Windows of energy that are missing, for the progress.
+  [[nodiscard]] std::size_t windows_left();
+
   /// Measures the energy of a step of the chain, and of the rows if that is wanted, once in each of
-  /// the first rounds, behind all timings of the round. It is not part of the case's time.
+  /// the first rounds, behind all timings of the round. With a budget the least number of rounds
+  /// goes first.
   void measure_energy(case_state& model_case);
 
-  /// Adds a window to the timing of this round among `all`, until the row has enough of them.
+  /// Adds a window to the timing of this round among `all`, until the row has enough of them. A
+  /// call, with what precedes it, takes `call_seconds` at most.
   template <class Add>
   void add_energy(case_state& model_case, std::vector<result::measurement>& all,
-                  const result::row_name& name, Add&& add);
+                  const result::row_name& name, double call_seconds, Add&& add);
 
   /// The limits of a pass of the case's chain.
   [[nodiscard]] pass_limits limits_of(const case_state& model_case) const;

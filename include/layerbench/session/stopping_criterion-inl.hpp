@@ -137,7 +137,7 @@ LAYERBENCH_INLINE stopping_criterion::known_precision stopping_criterion::end_ro
 
 LAYERBENCH_INLINE double stopping_criterion::time_limit(const case_state& model_case,
                                                         std::span<const case_group> groups) const {
-  return std::min(limits_.max_time, share_of_budget(model_case, groups) - model_case.prepared);
+  return std::min(limits_.max_time, model_case.spent + budget_left(model_case, groups));
 }
 
 LAYERBENCH_INLINE double stopping_criterion::share_of_budget(
@@ -149,7 +149,7 @@ LAYERBENCH_INLINE double stopping_criterion::share_of_budget(
       if (&other == &model_case || other.open()) {
         effort += other.effort;
       } else {
-        spent += other.prepared + other.spent;
+        spent += other.used();
       }
     }
   }

@@ -44,7 +44,7 @@ class stopping_criterion {
   /// Seconds that `model_case`, which is among `groups`, has left of its share of the budget.
   [[nodiscard]] double budget_left(const case_state& model_case,
                                    std::span<const case_group> groups) const {
-    return share_of_budget(model_case, groups) - model_case.prepared - model_case.spent;
+    return share_of_budget(model_case, groups) - model_case.used();
   }
 
   /// Seconds of a row's first pass, by its first call: of a warm-up, and of twice the least time or

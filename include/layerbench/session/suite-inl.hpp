@@ -276,7 +276,8 @@ class suite_builder {
                  const std::vector<model::primitive>& primitives,
                  data_parallel_group* beside = nullptr) {
     if (!o_.chain.empty() && c.request.type == dtype::f8_e4m3) {
-      throw usage_error("--chain: not for f8_e4m3, since no call converts results in bf16 to it");
+      throw usage_error(fmt::format(
+          "{}: not for f8_e4m3, since no call converts results in bf16 to it", o_.chain_option()));
     }
     const auto make = [step, beside, seed = o_.seed] {
       std::unique_ptr<chain> result = step->make_chain(seed);

@@ -28,14 +28,14 @@ struct energy_windows {
       const auto found = row.counters.find(counter);
       return found == row.counters.end() ? 0 : found->second;
     };
-    gross.push_back(value("energy_gross_j"));
-    net.push_back(value("energy_net_j"));
-    idle_watts.push_back(value("idle_w"));
+    gross.push_back(row.counters.at("energy_gross_j"));
+    net.push_back(row.counters.at("energy_net_j"));
+    idle_watts.push_back(row.counters.at("idle_w"));
     // Both energies differ by what the machine draws when idle. The window also has other work.
-    seconds.push_back(value("idle_w") > 0
-                          ? (gross.back() - net.back()) / value("idle_w")
+    seconds.push_back(idle_watts.back() > 0
+                          ? (gross.back() - net.back()) / idle_watts.back()
                           : value("energy_window_s") / std::max(value("energy_calls"), 1.0));
-    disturbed.push_back(value("energy_disturbed"));
+    disturbed.push_back(value("energy_disturbed"));  // absent: not known
   }
   [[nodiscard]] std::size_t disturbed_windows() const {
     return static_cast<std::size_t>(

@@ -242,9 +242,8 @@ namespace detail {
                           format::four_digits(*of.net.layers));
     }
     constexpr std::size_t most = 40;  // of a command
-    text += fmt::format("  evidence: {} ({}), by {}{}, {} window{}{}\n", of.evidence, of.coverage,
-                        of.counter.substr(0, most), of.counter.size() > most ? "..." : "",
-                        of.windows, of.windows == 1 ? "" : "s",
+    text += fmt::format("  evidence: {} ({}), by {}, {} window{}{}\n", of.evidence, of.coverage,
+                        shortened(of.counter, most), of.windows, of.windows == 1 ? "" : "s",
                         of.disturbed == 0 ? "" : fmt::format(", {} disturbed", of.disturbed));
   }
   return text;
