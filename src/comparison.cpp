@@ -17,5 +17,6 @@
 #include <layerbench/analysis/memory/caching_allocator-inl.hpp>
 #include <layerbench/analysis/memory/memory-inl.hpp>
 #include <layerbench/analysis/memory/text-inl.hpp>
+#include <layerbench/analysis/study/memory_figures-inl.hpp>
 #include <layerbench/analysis/study/own_figures-inl.hpp>
 #include <layerbench/analysis/study/study_file-inl.hpp>

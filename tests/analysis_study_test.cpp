@@ -5,11 +5,14 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include <fmt/format.h>
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/study/json.hpp>
+#include <layerbench/analysis/study/memory_figures.hpp>
 #include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/analysis/study/runs.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
@@ -104,6 +107,72 @@ TEST(ShippedStudy, SaysWhichCellsCannotBeAnswered) {
   EXPECT_THAT(text(dawn, rows), AllOf(HasSubstr(open->unanswered), mentions("6420")));
 }
 
+/// The row of a cell of upv_2018.
+study_row row_of_upv(const std::string& label) {
+  const study item = load_study("upv_2018", LAYERBENCH_SHAPES_DIR);
+  const auto found = std::ranges::find(item.cells, label, &study_cell::label);
+  EXPECT_NE(found, item.cells.end()) << label;
+  return own_figures(item, {&*found, 1}, {}, {LAYERBENCH_SHAPES_DIR}).at(0);
+}
+
+TEST(ShippedStudy, HasTheMemoryOfEachFramework) {
+  struct golden_memory {
+    std::string cell;
+    memory_policy policy;
+    double tensors;  // MiB
+    double contexts_of_p100;
+  };
+  using enum memory_policy;
+  for (const auto& [cell, policy, tensors, contexts] :
+       std::vector<golden_memory>{{"ImageNet ResNet50, Caffe", kept, 1776.6, 0},
+                                  {"CIFAR10 ResNet50, Caffe", kept, 1210.5, 0},
+                                  {"ImageNet ResNet50, PyTorch", pytorch, 1018, 334},
+                                  {"MNIST LeNet, PyTorch", pytorch, 24, 334},
+                                  {"ImageNet VGG16, MXNet", reused, 2128.1, 0},
+                                  {"CIFAR10 ResNet50, MXNet", reused, 387.6, 0},
+                                  {"ImageNet AlexNet, CNTK", reused, 1602.5, 0},
+                                  {"CIFAR10 ResNet50, CNTK", reused, 208.5, 0}}) {
+    const study_row row = row_of_upv(cell + ", memory");
+    EXPECT_THAT(row.reason, IsEmpty()) << cell;
+    ASSERT_THAT(row.memory, SizeIs(2)) << cell << ": one K20m, one P100";
+    for (const memory_figure& figure : row.memory) {
+      const bool is_p100 = figure.column == 2;
+      EXPECT_EQ(figure.policy, policy) << cell;
+      EXPECT_NEAR(figure.value, tensors + (is_p100 ? contexts : 0), 0.06) << cell;
+      EXPECT_DOUBLE_EQ(figure.error, figure.value / *row.cell.published[figure.column] - 1);
+      EXPECT_LE(figure.live, figure.value) << cell;
+    }
+  }
+}
+
+TEST(ShippedStudy, SaysWhyTensorFlowHasNoMemory) {
+  const study_row row = row_of_upv("ImageNet VGG16, TensorFlow, memory");
+  EXPECT_THAT(row.memory, IsEmpty());
+  EXPECT_THAT(row.reason, mentions("TensorFlow", "GPU"));
+  const study item = load_study("upv_2018", LAYERBENCH_SHAPES_DIR);
+  EXPECT_THAT(text(item, {&row, 1}), AllOf(HasSubstr(row.reason), mentions("14354")));
+}
+
+TEST(MemoryErrors, AreOfEachFrameworkAndColumn) {
+  study item;
+  item.columns = {"x", "y"};
+  item.memory.frameworks = {{"F", memory_policy::kept, {}, "", ""},
+                            {"G", memory_policy::reused, {}, "", ""}};
+  const auto figure = [](const std::string& framework, std::size_t column, double published) {
+    return memory_figure{framework, memory_policy::kept, column, {}, 90, 85,
+                         published, 90 / published - 1};
+  };
+  const std::vector<memory_error> errors = memory_errors(
+      item, std::vector{figure("G", 0, 100), figure("F", 1, 100), figure("F", 1, 75)});
+  ASSERT_THAT(errors, SizeIs(2));
+  EXPECT_EQ(errors[0].like.framework, "F");
+  EXPECT_EQ(errors[0].figures, 2U);
+  EXPECT_EQ(errors[0].below_live, 1U) << "75 of 85";
+  EXPECT_NEAR(errors[0].mean, 0.15, 1e-9);
+  EXPECT_NEAR(errors[0].bias, 0.05, 1e-9);
+  EXPECT_EQ(errors[1].like.framework, "G");
+}
+
 /// A study file in a directory of its own.
 class StudyFile : public ::testing::Test {
  protected:
@@ -178,6 +247,24 @@ TEST_F(StudyFile, IsRefusedWithTheWrongPlace) {
   expect_refused(changed(no_parts, R"("unit": "share", "ops": ["norm"])"), "/cells/0/ops/0",
                  "norm");
   expect_refused(changed(R"({"x": 1.5})", R"({"z": 1.5})"), "/cells/0/published/z");
+  const auto with_memory = [](const std::string& columns, const std::string& framework) {
+    return changed(R"("cells")", fmt::format(R"("memory": {{"columns": {}, "frameworks": [{}]}},
+      "cells")",
+                                             columns, framework));
+  };
+  const std::string framework = R"({"name": "F", "policy": "kept", "source": "s"})";
+  EXPECT_NO_THROW(static_cast<void>(
+      load_study(write(with_memory(R"(["x"])", framework)), LAYERBENCH_SHAPES_DIR)));
+  expect_refused(with_memory(R"(["z"])", framework), "/memory/columns/0", "z");
+  expect_refused(with_memory(R"(["x"])", R"({"name": "F", "policy": "all", "source": "s"})"),
+                 "/memory/frameworks/0/policy", "kept");
+  expect_refused(with_memory(R"(["x"])", R"({"name": "F", "policy": "kept"})"),
+                 "/memory/frameworks/0", "source");
+  expect_refused(with_memory(R"(["x"])", R"({"name": "F", "policy": "kept", "unanswered": "r"})"),
+                 "/memory/frameworks/0/policy");
+  expect_refused(changed(no_parts, R"("framework": "F", "unit": "MiB")"), "/cells/0/framework",
+                 "F");
+  expect_refused(changed(no_parts, R"("framework": "F")"), "/cells/0/framework", "memory");
   expect_refused(changed("1.5", "0"), "/cells/0/published/x", "0");
   expect_refused(changed(R"("no reason")", R"("")"), "/cells/1/unanswered");
   expect_refused(changed(R"("unanswered": "no reason")", R"("batch": 1)"), "/cells/1", "model");
@@ -206,7 +293,10 @@ print(sum(1 for path in sys.argv[2:] if not Validator(schema).is_valid(json.load
   words.push_back(write(changed("1.5", "0"), "b.json"));
   words.push_back(write(changed(R"("batch": 2, )", ""), "c.json"));
   words.push_back(write(changed(R"("unanswered": "no reason")", R"("batch": 1)"), "d.json"));
-  EXPECT_EQ(testing::run(LAYERBENCH_PYTHON, words).out, "4\n");
+  words.push_back(write(changed(R"("cells")", R"("memory": {"columns": ["x"], "frameworks": [
+    {"name": "F", "policy": "kept", "source": "s", "unanswered": "r"}]}, "cells")"),
+                        "e.json"));
+  EXPECT_EQ(testing::run(LAYERBENCH_PYTHON, words).out, "5\n");
 }
 
 /// A study of one column and one cell of the case testing::net.
@@ -252,14 +342,51 @@ TEST(OwnFigures, OfTimesAreOfAllSteps) {
 TEST(OwnFigures, OfMemoryAndPowerAreNotThoseOfTimings) {
   const std::vector<result::results> files{testing::file_of_a_and_b({0.1, 0.1}, {0.2, 0.2})};
   study item = study_of_net("ms");
-  for (const std::string unit : {"MiB", "W"}) {
+  const auto row = [&](const std::string& unit) {
     item.cells[0].unit = unit;
     const std::vector<study_row> rows = own_figures(item, item.cells, files);
     EXPECT_THAT(rows.at(0).own, IsEmpty());
     EXPECT_THAT(text(item, rows), mentions(unit, "7.5"));
-    EXPECT_THAT(rows[0].reason, HasSubstr(unit));
-    EXPECT_THAT(runs_of(item.cells), IsEmpty());
+    return rows[0];
+  };
+  EXPECT_THAT(row("MiB").reason, HasSubstr("MiB"));
+  EXPECT_THAT(runs_of(item.cells), IsEmpty());
+  EXPECT_THAT(row("W").reason, HasSubstr("--energy"));
+  EXPECT_THAT(runs_of(item.cells), SizeIs(1));
+}
+
+TEST(OwnFigures, OfPowerAreMeasuredEnergyByTime) {
+  result::results file = testing::chain_results();
+  for (const auto& [field, value] :
+       std::vector<std::pair<std::string, std::string>>{{"energy_counter", "powercap"},
+                                                        {"energy_class", "processor's counter"},
+                                                        {"energy_coverage", "package"}}) {
+    file.context[field] = value;
+    file.dimensions[field] = field_dimension::condition;
   }
+  const result::case_name measured = file.chains.front().name.model_case;
+  for (result::measurement& chain : file.chains) {  // a step takes 50 ms
+    if (chain.name.model_case != measured || chain.round >= 5) continue;
+    const double gross = 5 + 0.1 * static_cast<double>(chain.round);
+    chain.counters.insert({{"energy_gross_j", gross},
+                           {"energy_net_j", gross - 2},
+                           {"idle_w", 40},
+                           {"energy_disturbed", 0}});
+  }
+  study item = study_of_net("W");
+  item.cells = {
+      {"c", measured.model, measured.phase(), measured.batch, measured.dtype, {}, {90}, ""}};
+  const auto row = [&] { return own_figures(item, item.cells, {&file, 1}).at(0); };
+  const study_row power = row();
+  ASSERT_THAT(power.own, SizeIs(1)) << power.reason;
+  EXPECT_NEAR(power.own[0].value.value(), 5.2 / 0.05, 1e-6);
+  EXPECT_LT(power.own[0].low, 104);
+  EXPECT_GT(power.own[0].high, 104);
+  EXPECT_THAT(text(item, {&power, 1}),
+              AllOf(HasSubstr("processor's counter (package)"), mentions("90", "104.0", "W")));
+  item.cells[0].devices = 2;
+  item.cells[0].phase = "training";
+  EXPECT_THAT(row().reason, HasSubstr("one device"));
 }
 
 TEST(OwnFigures, OfANumberOfThreadsAreOfItAlone) {
@@ -413,7 +540,8 @@ TEST(OwnFigures, OfSeveralMachinesStandSideBySide) {
 TEST(StudyText, HasEveryFigureHoweverManySystems) {
   for (const std::string& name : list_studies(LAYERBENCH_SHAPES_DIR)) {
     const study item = load_study(name, LAYERBENCH_SHAPES_DIR);
-    const std::string table = text(item, own_figures(item, item.cells, {}));
+    const std::string table =
+        text(item, own_figures(item, item.cells, {}, {LAYERBENCH_SHAPES_DIR}));
     for (const study_cell& cell : item.cells) {
       EXPECT_THAT(table, HasSubstr(cell.label));
       for (std::size_t i = 0; i < item.columns.size(); ++i) {
@@ -442,16 +570,18 @@ class StudyJson : public ::testing::TestWithParam<std::string> {};
 
 INSTANTIATE_TEST_SUITE_P(Of, StudyJson,
                          ::testing::Values("convnet_benchmarks", "dlbench_hkbu", "elshawi_2021",
-                                           "lerat_2021"));
+                                           "lerat_2021", "upv_2018"));
 
 TEST_P(StudyJson, IsAStudyFileWithOwnFigures) {
   const study item = load_study(GetParam(), LAYERBENCH_SHAPES_DIR);
-  json::value written = to_json(item, own_figures(item, item.cells, {}));
+  json::value written = to_json(item, own_figures(item, item.cells, {}, {LAYERBENCH_SHAPES_DIR}));
   EXPECT_EQ(written.at("schema"), 1);
   written.erase("schema");
+  written.erase("memory_errors");
   for (json::value& cell : written.at("cells")) {
     EXPECT_TRUE(cell.at("own").empty());
-    EXPECT_TRUE(cell.at("reason").is_string());
+    EXPECT_NE(cell.at("reason").is_string(), cell.contains("memory"));
+    cell.erase("memory");
     cell.erase("own");
     cell.erase("reason");
   }
@@ -471,6 +601,7 @@ TEST_P(StudyJson, IsAStudyFileWithOwnFigures) {
     EXPECT_EQ(again.cells[i].steps, item.cells[i].steps);
     EXPECT_EQ(again.cells[i].devices, item.cells[i].devices);
     EXPECT_EQ(again.cells[i].ops, item.cells[i].ops);
+    EXPECT_EQ(again.cells[i].framework, item.cells[i].framework);
   }
 }
 

@@ -67,6 +67,16 @@ TEST(Study, WithoutResultsSaysHowToMeasureThem) {
   EXPECT_THAT(lenet5_in(table).at("own"), IsEmpty());
 }
 
+TEST(Study, HasMemoryWithoutResults) {
+  const testing::outcome done = study({"upv_2018", "--model", "resnet50"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, mentions("716", "1352", "pytorch", "bias", "--energy"));
+  const testing::outcome rows = study({"upv_2018", "--model", "resnet50", "--format", "csv"});
+  EXPECT_THAT(rows.out, HasSubstr("MiB,1x P100,716,1352,"));
+  const json::value table = json_of(study({"upv_2018", "--model", "resnet50", "--format", "json"}));
+  EXPECT_THAT(table.at("memory_errors"), Not(IsEmpty()));
+}
+
 TEST(Study, HasThePredictionsOfResultFiles) {
   testing::temporary_directory scratch;
   const std::string file = scratch.write("r.json", testing::training_results({64})).string();

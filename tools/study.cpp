@@ -243,7 +243,10 @@ void add_reasons(std::vector<analysis::study_row>& rows, const std::vector<faile
 std::string text_of(const study_table& table) {
   std::string out = analysis::text(table.published, table.rows);
   if (analysis::machines(table.rows).empty() && !table.commands.empty()) {
-    out += fmt::format("\nto measure the cells here (or --run):\n  {}\n",
+    const bool has_power = std::ranges::any_of(
+        table.rows, [](const analysis::study_row& row) { return row.cell.unit == "W"; });
+    out += fmt::format("\nto measure the cells here (or --run){}:\n  {}\n",
+                       has_power ? "; cells in W need --energy, too" : "",
                        fmt::join(table.commands, "\n  "));
   }
   return out;

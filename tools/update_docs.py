@@ -7,7 +7,8 @@
   tools/update_docs.py --check   exit code 1 if one is not up to date
   tools/update_docs.py --programs build/release
                                  also what these programs print for --help, in docs/options.md,
-                                 and which plans the backends of this build have, in docs/ops.md
+                                 which plans the backends of this build have, in docs/ops.md, and
+                                 the memory of studies, in docs/studies.md
 
 A page marks the place of a table by two lines:
 
@@ -38,6 +39,7 @@ from protocol_errors import covered_cases as cases_of, runs, shape_file
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 HELP = re.compile(r"(<!-- help: ([^>]+) -->\n).*?(<!-- end of help -->)", re.DOTALL)
 PLANS = re.compile(r"(<!-- plans: ([^>]+) -->\n).*?(<!-- end of plans -->)", re.DOTALL)
+MEMORY = re.compile(r"(<!-- memory: ([^>]+) -->\n).*?(<!-- end of memory -->)", re.DOTALL)
 BLOCK = re.compile(r"(<!-- table: (\w+)((?: [^ >]+)*) -->\n)"
                    r"(?:(?!<!-- table).)*?(<!-- end of table -->)", re.DOTALL)
 
@@ -519,8 +521,10 @@ def studies():
     def row(study):
         cells = study["cells"]
         units = [study["unit"], *(cell["unit"] for cell in cells if "unit" in cell)]
+        predicted = [one["name"] for one in study.get("memory", {}).get("frameworks", ())
+                     if "policy" in one]
         timed = [cell for cell in cells if "unanswered" not in cell
-                 and cell.get("unit", study["unit"]) not in ("MiB", "W")]
+                 and ("framework" not in cell or cell["framework"] in predicted)]
         return [f"`{study['name']}`", study["title"], ", ".join(dict.fromkeys(units)),
                 str(len({cell["model"] for cell in timed})), str(len(cells)), str(len(timed))]
     return markdown(["study", "what it measured", "units", "networks", "cells", "measured"],
@@ -560,6 +564,43 @@ def with_help(text, programs):
                               text=True, check=True, env=environment)
         return f"{begin}```text\n{done.stdout.strip()}\n```\n{end}"
     return HELP.sub(shown, text)
+
+
+def with_memory(text, programs):
+    """Fills the places for the memory of studies: <!-- memory: upv_2018 -->."""
+    def shown(match):
+        begin, name, end = match.groups()
+        done = subprocess.run([programs / "tools" / "layerbench", "study", name, "--format", "json"],
+                              capture_output=True, text=True, check=True)
+        study = json.loads(done.stdout)
+        columns = study["memory"]["columns"]
+        header = ["cell", "model", "batch", "policy"]
+        for column in columns:
+            header += [column, "predicted", "error, %"]
+        rows = []
+        for cell in study["cells"]:
+            figures = {one["column"]: one for one in cell.get("memory", ())}
+            if not figures:
+                continue
+            rows.append([cell["label"], f"`{cell['model']}`", str(cell["batch"]),
+                         f"`{next(iter(figures.values()))['policy']}`"])
+            for column in columns:
+                one = figures[column]
+                rows[-1] += [f"{one['published']:.0f}", f"{one['value']:.0f}",
+                             percent(one["error"])]
+        errors = [[one["framework"], f"`{one['policy']}`", one["column"],
+                   "not known" if one["contexts_mib"] is None else f"{one['contexts_mib']:g}",
+                   str(one["figures"]), str(one["below_live"]), percent(one["mean_error"], ""),
+                   percent(one["bias"])] for one in study["memory_errors"]]
+        reasons = "".join(textwrap.fill("- " + (f"{one['name']}: {one['source']}"
+                                                if "policy" in one else one["unanswered"]),
+                                        width=120, subsequent_indent="  ") + "\n"
+                          for one in study["memory"]["frameworks"])
+        return (begin + markdown(header, rows, text_columns=4) + "\n"
+                + markdown(["framework", "policy", "beside", "contexts, MiB", "figures",
+                            "below live", "mean error, %", "bias, %"], errors, text_columns=3)
+                + "\n" + reasons + end)
+    return MEMORY.sub(shown, text)
 
 
 @functools.cache
@@ -632,7 +673,8 @@ def main():
     new = {page: updated(page.read_text()) for page in [ROOT / "README.md", *sorted(ROOT.glob("docs/*.md"))]}
     if options.programs:
         programs = options.programs.resolve()
-        new = {page: with_plans(with_help(text, programs), programs) for page, text in new.items()}
+        new = {page: with_plans(with_memory(with_help(text, programs), programs), programs)
+               for page, text in new.items()}
     new[protocol_errors.HEADER] = protocol_errors.header()
     for name, draw in FIGURES.items():
         new[ROOT / "docs" / "figures" / f"{name}.svg"] = draw()

@@ -20,6 +20,7 @@ struct energy_windows {
   std::vector<double> gross;
   std::vector<double> net;
   std::vector<double> idle_watts;
+  std::vector<double> seconds;    ///< of a call
   std::vector<double> disturbed;  ///< 0 or 1
 
   void add(const result::measurement& row) {
@@ -30,6 +31,10 @@ struct energy_windows {
     gross.push_back(value("energy_gross_j"));
     net.push_back(value("energy_net_j"));
     idle_watts.push_back(value("idle_w"));
+    // Both energies differ by what the machine draws when idle. The window also has other work.
+    seconds.push_back(value("idle_w") > 0
+                          ? (gross.back() - net.back()) / value("idle_w")
+                          : value("energy_window_s") / std::max(value("energy_calls"), 1.0));
     disturbed.push_back(value("energy_disturbed"));
   }
   [[nodiscard]] std::size_t disturbed_windows() const {
@@ -99,7 +104,8 @@ LAYERBENCH_INLINE std::vector<step_energy> step_energies(const planned_case& pla
     result.push_back(
         {source[0], source[1], source[2], detail::joules_of(planned, cache, all, &windows::gross),
          detail::joules_of(planned, cache, all, &windows::net), stats::mean(all.step.idle_watts),
-         all.step.net.size(), all.step.disturbed_windows()});
+         stats::mean(all.step.counted(all.step.seconds)), all.step.net.size(),
+         all.step.disturbed_windows()});
   }
   return result;
 }

@@ -30,6 +30,7 @@ struct step_energy {
   joules gross;          ///< all that the counter counted meanwhile
   joules net;            ///< without what it counts while the machine idles
   double idle_watts;
+  double seconds;  ///< of a step in the windows
   std::size_t windows;
   std::size_t disturbed;  ///< windows in which other programs used the processors
 };

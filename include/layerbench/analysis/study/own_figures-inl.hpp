@@ -70,7 +70,7 @@ namespace detail {
                              error.empty() ? "" : ": ", error);
     return own;
   }
-  const std::string& unit = cell.unit.empty() ? of.unit : cell.unit;
+  const std::string& unit = of.unit_of(cell);
   if (unit == "share") {
     own.value = 0;
     for (const layer_time& layer : p.layers) {
@@ -94,6 +94,20 @@ namespace detail {
   return own;
 }
 
+/// The mean power of a measured step, by each counter of its energy.
+[[nodiscard]] inline std::vector<own_figure> powers_of(const prediction& p, const study_cell& cell,
+                                                       std::span<const result::results> files) {
+  std::vector<own_figure> powers;
+  for (const step_energy& of : p.energies) {
+    if (of.seconds <= 0) continue;
+    const auto watts = [&](double joules) { return joules / of.seconds; };
+    powers.push_back({fmt::format("{}, {} ({})", machine_of(p, cell), of.evidence, of.coverage),
+                      device_of(p, files), p.files, watts(of.gross.mean), watts(of.gross.low),
+                      watts(of.gross.high), "energy of repeated steps by their time", "", 0});
+  }
+  return powers;
+}
+
 /// Whether a prediction is of a cell's step, among the `cells` of a study.
 [[nodiscard]] inline bool is_case_of(const prediction& p, const study_cell& cell,
                                      std::span<const study_cell> cells) {
@@ -110,11 +124,15 @@ namespace detail {
 }
 
 /// Why a cell has no figure, whatever was measured; empty if it can have one.
-[[nodiscard]] inline std::string open_question(const study_cell& cell,
+[[nodiscard]] inline std::string open_question(const study& of, const study_cell& cell,
                                                const figure_options& chosen) {
   if (!cell.answerable()) return cell.unanswered;
-  if (!cell.timed()) return fmt::format("{}: timings of layers do not tell it", cell.unit);
+  if (of.unit_of(cell) == "MiB") {
+    const framework_memory* const framework = of.framework_of(cell);
+    return framework == nullptr ? "MiB: the study file says no framework" : framework->unanswered;
+  }
   if (cell.devices == 1 || cell.phase != "training") return "";
+  if (of.unit_of(cell) == "W") return "energy is measured on one device";
   if (!chosen.interconnect) {
     return fmt::format("needs --network: what joins the {} devices", cell.devices);
   }
@@ -150,24 +168,40 @@ LAYERBENCH_INLINE std::vector<study_row> own_figures(const study& of,
   std::map<std::vector<model::step_part>, std::vector<prediction>> predictions;
   std::vector<study_row> rows;
   for (const study_cell& cell : cells) {
-    study_row row{cell, {}, detail::open_question(cell, chosen)};
-    if (row.reason.empty()) {
-      row.reason = "not measured";
-      if (!files.empty() && !predictions.contains(cell.parts)) {
-        options how;
-        how.parts = cell.parts;
-        predictions[cell.parts] = predict(files, how);
-      }
-      for (const prediction& p : predictions[cell.parts]) {
-        if (detail::is_case_of(p, cell, of.cells)) {
-          detail::add_figure(row.own, detail::figure_of(p, of, cell, files, chosen));
-        }
-      }
-      if (!row.own.empty()) row.reason.clear();
+    rows.push_back({cell, {}, detail::open_question(of, cell, chosen)});
+    study_row& row = rows.back();
+    if (!row.reason.empty()) continue;
+    if (of.unit_of(cell) == "MiB") {
+      row.memory = memory_figures(of, cell, chosen.shapes);
+      if (row.memory.empty()) row.reason = "no published figure is of one device";
+      continue;
     }
-    rows.push_back(std::move(row));
+    row.reason = "not measured";
+    if (!files.empty() && !predictions.contains(cell.parts)) {
+      options how;
+      how.parts = cell.parts;
+      predictions[cell.parts] = predict(files, how);
+    }
+    for (const prediction& p : predictions[cell.parts]) {
+      if (!detail::is_case_of(p, cell, of.cells)) continue;
+      if (of.unit_of(cell) == "W") {
+        row.reason = "no energy in the result files (bench_model --energy)";
+        for (own_figure& power : detail::powers_of(p, cell, files)) {
+          detail::add_figure(row.own, std::move(power));
+        }
+      } else {
+        detail::add_figure(row.own, detail::figure_of(p, of, cell, files, chosen));
+      }
+    }
+    if (!row.own.empty()) row.reason.clear();
   }
   return rows;
+}
+
+LAYERBENCH_INLINE std::vector<memory_figure> all_memory(std::span<const study_row> rows) {
+  std::vector<memory_figure> all;
+  for (const study_row& row : rows) all.insert(all.end(), row.memory.begin(), row.memory.end());
+  return all;
 }
 
 LAYERBENCH_INLINE std::vector<std::string> machines(std::span<const study_row> rows) {

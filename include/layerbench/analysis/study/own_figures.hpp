@@ -9,15 +9,17 @@
 #include <vector>
 
 #include <layerbench/analysis/scaling/network.hpp>
+#include <layerbench/analysis/study/memory_figures.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/result/measurement.hpp>
 
-/// What result files say about the cells of a study.
+/// What result files say about the cells of a study, and what is predicted of their memory.
 namespace layerbench::analysis {
 
 /// A figure of this machine in the cell's unit, with its interval.
 struct own_figure {
-  /// Backend, settings and, unless the cell names them, threads: "onednn, 2 threads".
+  /// Backend, settings and, unless the cell names them, threads: "onednn, 2 threads". Of power also
+  /// the class of evidence and what was counted: "processor's counter (package, DRAM)".
   std::string machine;
   std::string device;
   std::vector<std::string> files;
@@ -34,6 +36,7 @@ struct study_row {
   study_cell cell;
   std::vector<own_figure> own;  ///< of each machine at most one
   std::string reason;           ///< why there is none; empty if there is
+  std::vector<memory_figure> memory = {};
 };
 
 /// What the figures need besides result files.
@@ -43,11 +46,14 @@ struct figure_options {
 };
 
 /// The chosen cells of a study with the figures that result files give them, by predict(); those of
-/// trainings on several devices by predict_data_parallel(), with weak scaling. Throws what these
-/// throw.
+/// trainings on several devices by predict_data_parallel(), with weak scaling. Power is that of
+/// steps whose energy was measured; memory is that of memory_figures(). Throws what these throw.
 [[nodiscard]] std::vector<study_row> own_figures(const study& of, std::span<const study_cell> cells,
                                                  std::span<const result::results> files,
                                                  const figure_options& chosen = {});
+
+/// The predicted memory of all rows.
+[[nodiscard]] std::vector<memory_figure> all_memory(std::span<const study_row> rows);
 
 /// The machines of the rows, in the order of their first figures.
 [[nodiscard]] std::vector<std::string> machines(std::span<const study_row> rows);

@@ -32,7 +32,7 @@ struct study_run {
   std::vector<std::string> models;
 
   [[nodiscard]] bool measures(const study_cell& cell) const {
-    return cell.timed() && phase == cell.phase && dtype == cell.dtype && batch == cell.batch &&
+    return cell.measurable() && phase == cell.phase && dtype == cell.dtype && batch == cell.batch &&
            threads == cell.threads;
   }
   /// Its result file, in the folder of the study's results.
@@ -54,7 +54,7 @@ struct study_run {
 [[nodiscard]] inline std::vector<study_run> runs_of(std::span<const study_cell> cells) {
   std::vector<study_run> runs;
   for (const study_cell& cell : cells) {
-    if (!cell.timed()) continue;
+    if (!cell.measurable()) continue;
     auto run = std::ranges::find_if(runs, [&](const study_run& one) { return one.measures(cell); });
     if (run == runs.end()) {
       runs.push_back({cell.phase, cell.dtype, cell.batch, cell.threads, {}});
@@ -73,7 +73,7 @@ struct study_run {
   const study_cell* least = nullptr;
   auto least_macs = std::numeric_limits<std::int64_t>::max();
   for (const study_cell& cell : cells) {
-    if (!cell.timed()) continue;
+    if (!cell.measurable()) continue;
     const model::graph graph = model::load(model::find(cell.model, shapes), cell.batch);
     // Each gradient of a convolution or product takes as many as the forward pass.
     const std::int64_t passes = cell.phase == "training" ? 3 : 1;

@@ -28,6 +28,11 @@ LAYERBENCH_INLINE bool study_cell::same_step(const study_cell& other) const {
          batch == other.batch && dtype == other.dtype && threads == other.threads;
 }
 
+LAYERBENCH_INLINE const framework_memory* study::framework_of(const study_cell& cell) const {
+  const auto found = std::ranges::find(memory.frameworks, cell.framework, &framework_memory::name);
+  return found == memory.frameworks.end() ? nullptr : &*found;
+}
+
 LAYERBENCH_INLINE std::vector<std::string> list_studies(const std::filesystem::path& shapes) {
   return model::list(shapes, "studies");
 }
@@ -97,6 +102,42 @@ namespace detail {
   return parts;
 }
 
+[[nodiscard]] inline framework_memory read_framework(const json::cursor& at,
+                                                     const std::vector<std::string>& columns) {
+  at.require_object();
+  framework_memory result;
+  if (at.has("unanswered")) {
+    at.check_keys({"name", "unanswered"}, {"name"});
+    result.unanswered = at["unanswered"].text();
+    if (result.unanswered.empty()) at["unanswered"].fail("expected a reason, found an empty text");
+  } else {
+    at.check_keys({"name", "policy", "contexts", "source"}, {"name", "policy", "source"});
+    result.policy = static_cast<memory_policy>(at["policy"].index_in(enum_names<memory_policy>));
+    result.source = at["source"].text();
+    result.contexts.resize(columns.size());
+    if (at.has("contexts")) result.contexts = read_figures(at["contexts"], columns);
+  }
+  result.name = at["name"].text();
+  return result;
+}
+
+[[nodiscard]] inline study_memory read_memory(const json::cursor& at,
+                                              const std::vector<std::string>& columns) {
+  at.check_keys({"columns", "frameworks"}, {"columns", "frameworks"});
+  study_memory result{std::vector<bool>(columns.size()), {}};
+  const std::vector<std::string_view> known(columns.begin(), columns.end());
+  const json::cursor compared = at["columns"];
+  for (std::size_t i = 0; i < read_texts(compared, 1).size(); ++i) {
+    result.compared[compared[i].index_in(known)] = true;
+  }
+  const json::cursor frameworks = at["frameworks"];
+  frameworks.require_array();
+  for (std::size_t i = 0; i < frameworks.get().size(); ++i) {
+    result.frameworks.push_back(read_framework(frameworks[i], columns));
+  }
+  return result;
+}
+
 /// The name of the model that a cell names, perhaps by an alias.
 [[nodiscard]] inline std::string read_model(const json::cursor& at,
                                             const std::filesystem::path& shapes) {
@@ -109,8 +150,14 @@ namespace detail {
   }
 }
 
-/// What a cell is of, beside its step: repetitions, threads, devices, ops.
-inline void read_extent(const json::cursor& at, study_cell& cell) {
+/// What a cell is of, beside its step: framework, repetitions, threads, devices, ops.
+inline void read_extent(const json::cursor& at, const study& of, study_cell& cell) {
+  if (at.has("framework")) {
+    if (cell.unit != "MiB") at["framework"].fail("is of memory; leave it out of other cells");
+    std::vector<std::string_view> known;
+    for (const framework_memory& one : of.memory.frameworks) known.push_back(one.name);
+    cell.framework = one_of(at["framework"], known);
+  }
   if (at.has("epochs")) cell.epochs = json::read_size(at["epochs"], {});
   if (at.has("steps")) {
     cell.steps = at["steps"].number();
@@ -140,16 +187,15 @@ inline void read_extent(const json::cursor& at, study_cell& cell) {
                                           const std::filesystem::path& shapes) {
   at.require_object();
   study_cell cell;
-  cell.unit = of.unit;
+  cell.unit = at.has("unit") ? one_of(at["unit"], known_units()) : of.unit;
   if (at.has("unanswered")) {
-    at.check_keys({"label", "published", "unanswered"}, {"label", "published"});
+    at.check_keys({"label", "published", "unanswered", "unit"}, {"label", "published"});
     cell.unanswered = at["unanswered"].text();
     if (cell.unanswered.empty()) at["unanswered"].fail("expected a reason, found an empty text");
   } else {
     at.check_keys({"label", "model", "phase", "batch", "dtype", "parts", "published", "unit",
-                   "epochs", "steps", "threads", "devices", "ops"},
+                   "epochs", "steps", "threads", "devices", "ops", "framework"},
                   {"label", "model", "phase", "batch", "published"});
-    if (at.has("unit")) cell.unit = one_of(at["unit"], known_units());
     cell.model = read_model(at["model"], shapes);
     cell.phase = one_of(at["phase"], {"inference", "training"});
     cell.batch = json::read_size(at["batch"], {});
@@ -158,7 +204,7 @@ inline void read_extent(const json::cursor& at, study_cell& cell) {
       at["dtype"].fail(fmt::format("'{}' is no data type; expected one such as f32", cell.dtype));
     }
     if (at.has("parts")) cell.parts = read_parts(at["parts"]);
-    read_extent(at, cell);
+    read_extent(at, of, cell);
     if (!cell.parts.empty() &&
         (!seconds_of_unit(cell.unit) || cell.phase != "training" || cell.devices > 1)) {
       at["parts"].fail("parts are of the time of training steps on one device; leave them out");
@@ -176,9 +222,9 @@ LAYERBENCH_INLINE study load_study(const std::string& name_or_path,
   const std::filesystem::path file = find_study(name_or_path, shapes);
   const json::value parsed = json::parse_file(file);
   const json::cursor at(parsed, file.string());
-  at.check_keys(
-      {"$schema", "name", "title", "source", "unit", "columns", "cells", "unanswered", "notes"},
-      {"name", "title", "source", "unit", "columns", "cells", "unanswered"});
+  at.check_keys({"$schema", "name", "title", "source", "unit", "columns", "memory", "cells",
+                 "unanswered", "notes"},
+                {"name", "title", "source", "unit", "columns", "cells", "unanswered"});
   study result{at["name"].text(),
                at["title"].text(),
                at["source"].text(),
@@ -188,6 +234,7 @@ LAYERBENCH_INLINE study load_study(const std::string& name_or_path,
                {},
                {}};
   if (!is_name(result.name)) at["name"].fail("expected lower-case letters, digits and '_'");
+  if (at.has("memory")) result.memory = detail::read_memory(at["memory"], result.columns);
   const json::cursor cells = at["cells"];
   cells.require_array();
   if (cells.get().empty()) cells.fail("expected at least one cell, found an empty list");

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/analysis/memory/memory.hpp>
 #include <layerbench/model/step.hpp>
 
 /// Study files (docs/formats.md): published measurements, and which cases they are of.
@@ -37,19 +38,35 @@ struct study_cell {
   std::string dtype = "f32";
   std::vector<model::step_part> parts;           ///< of the step; empty: all
   std::vector<std::optional<double>> published;  ///< by column; nothing: not published
-  std::string unanswered;  ///< why no sum of layer timings stands for it; empty: it does
+  std::string unanswered;  ///< why nothing here stands for it; empty: something does
   std::string unit = {};   ///< of its figures; empty: that of the study
   std::int64_t epochs = 1;
   double steps = 1;          ///< in an epoch
   std::int64_t threads = 0;  ///< 0: any number that no other cell of the step names
   std::int64_t devices = 1;
   std::vector<std::string> ops = {};  ///< whose share of the step it is
+  std::string framework = {};         ///< of memory: the one whose figures it has
 
   [[nodiscard]] bool answerable() const { return unanswered.empty(); }
-  /// Whether timings of layers are an answer. They say nothing of memory and power.
-  [[nodiscard]] bool timed() const { return answerable() && unit != "MiB" && unit != "W"; }
+  /// Whether runs of bench_model are an answer. Memory needs none.
+  [[nodiscard]] bool measurable() const { return answerable() && unit != "MiB"; }
   /// Whether the same step is measured for both cells, perhaps for other parts of it.
   [[nodiscard]] bool same_step(const study_cell& other) const;
+};
+
+/// How a framework of a study gives memory to the tensors of a step.
+struct framework_memory {
+  std::string name;
+  std::optional<memory_policy> policy;          ///< nothing: `unanswered` says why
+  std::vector<std::optional<double>> contexts;  ///< MiB of driver and libraries, by column
+  std::string source;                           ///< of policy and contexts
+  std::string unanswered;
+};
+
+/// What a study's figures of memory are of.
+struct study_memory {
+  std::vector<bool> compared = {};  ///< by column: whether it is of one device
+  std::vector<framework_memory> frameworks = {};
 };
 
 /// A question of a study that timings of layers do not answer.
@@ -68,6 +85,14 @@ struct study {
   std::vector<study_cell> cells;
   std::vector<unanswered_question> unanswered;
   std::vector<std::string> notes;  ///< assumptions about the cells
+  study_memory memory = {};
+
+  /// The unit of a cell's figures.
+  [[nodiscard]] const std::string& unit_of(const study_cell& cell) const {
+    return cell.unit.empty() ? unit : cell.unit;
+  }
+  /// The framework of a cell in MiB; null if it has none.
+  [[nodiscard]] const framework_memory* framework_of(const study_cell& cell) const;
 };
 
 /// Names of the studies in `shapes`, sorted.

@@ -13,6 +13,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/study/memory_figures.hpp>
 #include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/base/number_format.hpp>
@@ -69,24 +70,25 @@ struct optional_column {
   return units;
 }
 
-/// The columns of tables that describe cells of whole steps. Phase and data type are columns only
-/// where they differ; what all cells have in common is the heading.
+/// The columns of tables that describe cells of whole steps, which have one unit. Phase and data
+/// type are columns only where they differ; what all cells have in common is the heading.
 class step_columns {
  public:
-  step_columns(const study& of, std::span<const study_row> rows)
+  explicit step_columns(std::span<const study_row> rows)
       : phase_(common(rows, &study_cell::phase)), dtype_(common(rows, &study_cell::dtype)) {
     more_ = optional_columns();
     std::erase_if(more_, [&](const optional_column& one) {
       return std::ranges::all_of(rows,
                                  [&](const study_row& row) { return one.text(row.cell).empty(); });
     });
-    if (units_of(of, rows).size() == 1) return;
-    more_.push_back({{"unit"}, [](const study_cell& one) { return one.unit; }});
   }
 
-  [[nodiscard]] std::string heading() const {
+  /// `unit` is told where it is not empty.
+  [[nodiscard]] std::string heading(const std::string& unit) const {
     std::string text = phase_;
-    if (!dtype_.empty()) text += (text.empty() ? "" : ", ") + dtype_;
+    for (const std::string& one : {dtype_, unit}) {
+      if (!one.empty()) text += (text.empty() ? "" : ", ") + one;
+    }
     return text.empty() ? "" : text + "\n\n";
   }
   [[nodiscard]] std::vector<column> titles() const {
@@ -193,7 +195,7 @@ class step_columns {
 [[nodiscard]] inline table wide_table(const study& of, std::span<const study_row> rows,
                                       const std::vector<std::size_t>& columns,
                                       const std::vector<std::string>& machines) {
-  const step_columns described(of, rows);
+  const step_columns described(rows);
   table t{described.titles(), {}};
   for (const std::size_t i : columns) t.columns.push_back({of.columns[i], align::right});
   for (const std::string& machine : machines) t.columns.push_back({own_title(machine)});
@@ -206,15 +208,44 @@ class step_columns {
   return t;
 }
 
+/// Cells of memory: published figures, and beside those of one device what is predicted.
+[[nodiscard]] inline table memory_table(const study& of, std::span<const study_row> rows,
+                                        const std::vector<std::size_t>& columns) {
+  const step_columns described(rows);
+  table t{described.titles(), {}};
+  for (const std::size_t i : columns) {
+    t.columns.push_back({of.columns[i], align::right});
+    if (!of.memory.compared[i]) continue;
+    t.columns.push_back({"predicted", align::right});
+    t.columns.push_back({"error", align::right});
+  }
+  t.columns.push_back({"policy"});
+  for (const study_row& row : rows) {
+    std::vector<std::string> cells = described.cells(row.cell);
+    for (const std::size_t i : columns) {
+      cells.push_back(format::exact(row.cell.published[i]));
+      if (!of.memory.compared[i]) continue;
+      const auto found = std::ranges::find(row.memory, i, &memory_figure::column);
+      const bool known = found != row.memory.end();
+      cells.push_back(known ? fmt::format("{:.0f}", found->value) : "");
+      cells.push_back(known ? format::signed_percent(found->error) : "");
+    }
+    cells.push_back(row.memory.empty() ? "cannot be answered: " + row.reason
+                                       : std::string(name(row.memory.front().policy)));
+    t.rows.push_back(std::move(cells));
+  }
+  return t;
+}
+
 /// Cells of whole steps: for each cell a row for each system that has a figure, then for this
 /// machine.
 [[nodiscard]] inline table long_table(const study& of, std::span<const study_row> rows,
                                       const std::vector<std::string>& machines) {
-  const step_columns described(of, rows);
+  const step_columns described(rows);
   table t{described.titles(), {}};
   const std::vector<std::string> blank(t.columns.size());
   t.columns.push_back({"system"});
-  t.columns.push_back({units_of(of, rows).size() == 1 ? of.unit : "figure"});
+  t.columns.push_back({of.unit_of(rows.front().cell)});
   for (const study_row& row : rows) {
     std::vector<std::string> begin = described.cells(row.cell);
     const auto add = [&](const std::string& system, const std::string& figure) {
@@ -238,9 +269,43 @@ class step_columns {
   for (std::size_t i = 0; i < of.columns.size(); ++i) {
     if (has_figure(rows, i)) columns.push_back(i);
   }
-  const table t = columns.size() > most_columns ? long_table(of, rows, machines)
-                                                : wide_table(of, rows, columns, machines);
-  return step_columns(of, rows).heading() + layerbench::text(t) + '\n';
+  const table t = !all_memory(rows).empty()       ? memory_table(of, rows, columns)
+                  : columns.size() > most_columns ? long_table(of, rows, machines)
+                                                  : wide_table(of, rows, columns, machines);
+  const std::string& unit = of.unit_of(rows.front().cell);
+  return step_columns(rows).heading(unit == of.unit ? "" : unit) + layerbench::text(t) + '\n';
+}
+
+/// How far the predicted memory of each framework is from the published one, and why others have
+/// none. Empty for a study without figures of memory.
+[[nodiscard]] inline std::string memory_errors_text(const study& of,
+                                                    std::span<const study_row> rows) {
+  using enum align;
+  table t{{{"framework"},
+           {"policy"},
+           {"beside"},
+           {"contexts, MiB", right},
+           {"figures", right},
+           {"below live", right},
+           {"mean error, %", right},
+           {"bias, %", right}},
+          {}};
+  for (const memory_error& one : memory_errors(of, all_memory(rows))) {
+    t.rows.push_back(
+        {one.like.framework, std::string(name(one.like.policy)), of.columns[one.like.column],
+         one.like.contexts ? format::exact(one.like.contexts) : "unknown",
+         std::to_string(one.figures), std::to_string(one.below_live),
+         fmt::format("{:.1f}", 100 * one.mean), fmt::format("{:+.1f}", 100 * one.bias)});
+  }
+  if (t.rows.empty()) return "";
+  std::string text =
+      "memory, errors by framework\n\n" + layerbench::text(t) +
+      "\nbelow live: published figures below the tensors that are live at the peak of a step with "
+      "momentum. They are no peaks, or of another step\n";
+  for (const framework_memory& one : of.memory.frameworks) {
+    if (one.policy) text += fmt::format("memory of {}: {}\n", one.name, one.source);
+  }
+  return text;
 }
 
 }  // namespace detail
@@ -249,19 +314,22 @@ class step_columns {
 [[nodiscard]] inline std::string text(const study& of, std::span<const study_row> rows) {
   std::string out = fmt::format("{}\nsource: {}\nunit: {}\n\n", of.title, of.source,
                                 fmt::join(detail::units_of(of, rows), ", "));
-  const std::vector<std::string> machines = detail::machine_columns(rows);
   for (std::size_t i = 0; i < rows.size();) {
     const bool of_parts = !rows[i].cell.parts.empty();
     std::size_t end = i + 1;
+    const std::string& unit = of.unit_of(rows[i].cell);
     while (end < rows.size() && !rows[end].cell.parts.empty() == of_parts &&
+           of.unit_of(rows[end].cell) == unit &&
            (!of_parts || rows[end].cell.same_step(rows[i].cell))) {
       ++end;
     }
     const std::span<const study_row> together = rows.subspan(i, end - i);
+    const std::vector<std::string> machines = detail::machine_columns(together);
     out += of_parts ? detail::table_of_parts(of, together, machines)
                     : detail::table_of_steps(of, together, machines);
     i = end;
   }
+  out += detail::memory_errors_text(of, rows);
   for (const std::string& note : of.notes) out += fmt::format("note: {}\n", note);
   for (const auto& [question, reason] : of.unanswered) {
     out += fmt::format("cannot be answered: {}: {}\n", question, reason);
@@ -283,7 +351,7 @@ class step_columns {
                                    cell.answerable() ? std::to_string(cell.batch) : "",
                                    cell.answerable() ? cell.dtype : "",
                                    detail::part_names(cell),
-                                   cell.unit.empty() ? of.unit : cell.unit};
+                                   of.unit_of(cell)};
     cells.insert(cells.end(), rest.begin(), rest.end());
     cells.insert(cells.end(),
                  {std::to_string(cell.epochs), fmt::format("{}", cell.steps),
@@ -294,9 +362,14 @@ class step_columns {
   for (const study_row& row : rows) {
     for (std::size_t i = 0; i < of.columns.size(); ++i) {
       const std::optional<double> figure = row.cell.published[i];
-      if (figure) add(row, {of.columns[i], format::exact(figure), "", "", "", ""});
+      if (!figure) continue;
+      const auto memory = std::ranges::find(row.memory, i, &memory_figure::column);
+      const bool predicted = memory != row.memory.end();
+      add(row, {of.columns[i], format::exact(figure), predicted ? format::exact(memory->value) : "",
+                "", "", ""});
     }
-    if (row.own.empty()) add(row, {detail::own_title(""), "", "", "", "", row.reason});
+    if (row.own.empty() && row.memory.empty())
+      add(row, {detail::own_title(""), "", "", "", "", row.reason});
     for (const own_figure& own : row.own) {
       const auto bound = [&](double value) {
         return own.low < own.high ? format::exact(value) : "";
