@@ -160,6 +160,23 @@ TEST_F(Memory, TrainingKeepsWhatGradientsNeed) {
   EXPECT_LE(memory_of(step, memory_policy::reused).bytes(), kept.bytes());
 }
 
+TEST_F(Memory, AdamInPytorchHasRootsOfAllSecondMoments) {
+  // Two products with far more weights than activations: all is at its peak in the first update.
+  const auto path = directory_.write("wide.json", R"({"name": "wide", "parameters": {"batch": 1},
+    "layers": [
+      {"name": "a", "op": "gemm", "shape": {"m": "batch", "n": 1024, "k": 1024}},
+      {"name": "b", "op": "gemm", "shape": {"m": "batch", "n": 1024, "k": 1024}}]})");
+  const auto parts = [&](memory_policy policy) {
+    return memory_of(model::load(path), "training", dtype::f32, policy, {},
+                     {.rule = op::update_rule::adam})
+        .parts;
+  };
+  constexpr std::int64_t weights = 2 * 4 * mib;
+  EXPECT_EQ(parts(memory_policy::kept)[memory_kind::state], 2 * weights);
+  EXPECT_EQ(parts(memory_policy::pytorch)[memory_kind::state], 3 * weights);
+  EXPECT_EQ(parts(memory_policy::pytorch)[memory_kind::gradients], weights);
+}
+
 TEST_F(Memory, CachesGrowWithTheContext) {
   const auto path = directory_.write("decoder.json", testing::decoder_block);
   const auto cached = [&](std::int64_t context) {
@@ -180,9 +197,37 @@ TEST_F(Memory, SweepsHaveNone) {
 TEST(LargestBatch, IsTheLastThatFits) {
   for (const std::int64_t largest : {0, 1, 2, 3, 7, 8, 100, 1000}) {
     const auto needed = [&](std::int64_t batch) { return batch <= largest ? 10 : 11; };
-    EXPECT_EQ(largest_batch(10, needed), largest);
+    const auto at_least = [&](std::int64_t batch) { return batch <= 2 * largest ? 9 : 11; };
+    EXPECT_EQ(largest_batch(10, needed, needed), largest);
+    EXPECT_EQ(largest_batch(10, at_least, needed), largest);
   }
-  EXPECT_EQ(largest_batch(10, [](std::int64_t) { return 0; }), 1 << 20);
+  const auto nothing = [](std::int64_t) { return 0; };
+  EXPECT_EQ(largest_batch(10, nothing, nothing), 1 << 20);
+}
+
+TEST(LargestBatch, IsFoundBehindBatchesThatDoNotFit) {
+  const auto at_least = [](std::int64_t batch) { return batch; };
+  const auto needed = [](std::int64_t batch) { return batch == 5 || batch == 7 ? 20 : batch; };
+  EXPECT_EQ(largest_batch(8, at_least, needed), 8);
+  EXPECT_EQ(largest_batch(7, at_least, needed), 6);
+  EXPECT_EQ(largest_batch(5, at_least, needed), 4);
+}
+
+/// PyTorch's allocator takes less for some batches than for the one before.
+TEST(LargestBatch, OfResNet50InPytorchNeedsLessThanASmallerOne) {
+  const std::string path = model::find("resnet50", LAYERBENCH_SHAPES_DIR).string();
+  const auto step = [&](std::int64_t batch) {
+    return step_in_memory(model::load(path, {{"batch", batch}}), "training", dtype::f32);
+  };
+  const auto live = [&](std::int64_t batch) {
+    return live_memory_of(step(batch)).at_peak().total();
+  };
+  const auto needed = [&](std::int64_t batch) {
+    return memory_of(step(batch), memory_policy::pytorch).bytes();
+  };
+  const std::int64_t limit = needed(43);
+  ASSERT_GT(needed(42), limit);
+  EXPECT_EQ(largest_batch(limit, live, needed), 43);
 }
 
 /// tests/torch_memory.py says how the bytes were recorded.

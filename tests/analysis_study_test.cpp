@@ -68,11 +68,14 @@ TEST(ShippedStudy, LoadsAndEveryModelIsThere) {
     const bool says_what_lacks = std::ranges::any_of(item.notes, [](const std::string& note) {
       return note.starts_with("Published figures: ");
     });
+    const auto has_figure = [](const study_cell& cell) {
+      return std::ranges::any_of(cell.published,
+                                 [](const auto& value) { return value.has_value(); });
+    };
+    const bool publishes_none = name == "lerat_2021" || name == "resbench_2022";
+    EXPECT_NE(std::ranges::any_of(item.cells, has_figure), publishes_none) << name;
     for (const study_cell& cell : item.cells) {
-      EXPECT_TRUE(
-          says_what_lacks ||
-          std::ranges::any_of(cell.published, [](const auto& value) { return value.has_value(); }))
-          << name << ": " << cell.label;
+      EXPECT_TRUE(says_what_lacks || has_figure(cell)) << name << ": " << cell.label;
       if (!cell.answerable()) continue;
       const model::graph graph =
           model::load(model::find(cell.model, LAYERBENCH_SHAPES_DIR), cell.batch);
@@ -237,6 +240,8 @@ TEST_F(StudyFile, IsRefusedWithTheWrongPlace) {
   const std::string no_parts = R"("parts": ["forward"])";
   expect_refused(changed(no_parts, no_parts + R"(, "devices": 2)"), "/cells/0/parts", "device");
   expect_refused(changed(no_parts, R"("devices": 0)"), "/cells/0/devices");
+  expect_refused(changed(no_parts, R"("unit": "share", "ops": ["conv"], "devices": 2)"),
+                 "/cells/0/devices", "shares");
   expect_refused(changed(no_parts, R"("threads": 0)"), "/cells/0/threads");
   expect_refused(changed(no_parts, R"("unit": "GB")"), "/cells/0/unit", "MiB");
   expect_refused(changed(no_parts, R"("steps": 0)"), "/cells/0/steps");
@@ -301,8 +306,9 @@ print(sum(1 for path in sys.argv[2:] if not Validator(schema).is_valid(json.load
 
 /// A study of one column and one cell of the case testing::net.
 study study_of_net(const std::string& unit) {
-  return {"s", "S", "a paper", unit, {"x"}, {{"c", "net", "inference", 4, "f32", {}, {7.5}, ""}},
-          {},  {}};
+  return {"s",  "S",   "a paper",
+          unit, {"x"}, {{"c", "net", "inference", 4, "f32", {}, {7.5}, "", unit}},
+          {},   {}};
 }
 
 TEST(OwnFigures, AreThePredictionInTheStudysUnit) {
@@ -375,7 +381,7 @@ TEST(OwnFigures, OfPowerAreMeasuredEnergyByTime) {
   }
   study item = study_of_net("W");
   item.cells = {
-      {"c", measured.model, measured.phase(), measured.batch, measured.dtype, {}, {90}, ""}};
+      {"c", measured.model, measured.phase(), measured.batch, measured.dtype, {}, {90}, "", "W"}};
   const auto row = [&] { return own_figures(item, item.cells, {&file, 1}).at(0); };
   const study_row power = row();
   ASSERT_THAT(power.own, SizeIs(1)) << power.reason;
@@ -405,10 +411,10 @@ TEST(OwnFigures, OfANumberOfThreadsAreOfItAlone) {
   EXPECT_THAT(runs_of(item.cells)[1].options(), ::testing::Contains("--threads=3"));
 }
 
-/// The value of a study's cell for these results, on a network that takes no time.
-double own_value(const study& of, const study_cell& cell,
-                 const std::vector<result::results>& files) {
-  const figure_options chosen{LAYERBENCH_SHAPES_DIR, testing::ring_of(0, 1e18)};
+/// The value of a study's cell for these results, on a network that mostly takes no time.
+double own_value(const study& of, const study_cell& cell, const std::vector<result::results>& files,
+                 const network& joined = testing::ring_of(0, 1e18)) {
+  const figure_options chosen{LAYERBENCH_SHAPES_DIR, joined};
   const study_row row = own_figures(of, {&cell, 1}, files, chosen).at(0);
   EXPECT_THAT(row.own, SizeIs(1)) << of.name << ": " << cell.label << ": " << row.reason;
   return row.own.empty() ? 0 : row.own[0].value.value_or(0);
@@ -462,13 +468,23 @@ TEST(ShippedStudy, HasTheFiguresOfAMadeUpMachine) {
   }
 }
 
-TEST(OwnFigures, OfSeveralDevicesNeedANetworkThatHoldsThem) {
+/// Results of training LeNet-5 with a batch of 8.
+result::results trained_lenet5() {
   testing::temporary_directory scratch;
-  const std::vector<result::results> files{
-      result::read(scratch.write("r.json", testing::training_results({8})))};
+  return result::read(scratch.write("r.json", testing::training_results({8})));
+}
+
+/// A study of one cell: LeNet-5, trained on devices that have 8 images each.
+study study_of_devices(std::int64_t devices) {
   study item = study_of_net("images/s");
-  item.cells = {{"c", "lenet5", "training", 8, "f32", {}, {7.5}, ""}};
-  item.cells[0].devices = 2;
+  item.cells = {{"c", "lenet5", "training", 8, "f32", {}, {7.5}, "", "images/s"}};
+  item.cells[0].devices = devices;
+  return item;
+}
+
+TEST(OwnFigures, OfSeveralDevicesNeedANetworkThatHoldsThem) {
+  const std::vector<result::results> files{trained_lenet5()};
+  const study item = study_of_devices(2);
   figure_options chosen{LAYERBENCH_SHAPES_DIR};
   const auto row = [&] { return own_figures(item, item.cells, files, chosen).at(0); };
   EXPECT_THAT(row().own, IsEmpty());
@@ -480,7 +496,68 @@ TEST(OwnFigures, OfSeveralDevicesNeedANetworkThatHoldsThem) {
   EXPECT_LT(row().own.at(0).value, fast);
   chosen.interconnect->max_devices = 1;
   EXPECT_THAT(row().own, IsEmpty());
-  EXPECT_THAT(row().reason, HasSubstr("1 devices"));
+  EXPECT_THAT(row().reason, mentions("ring", "1", "2"));
+}
+
+/// The same rows, with a parameter in their names.
+std::vector<result::measurement> with_parameter(std::vector<result::measurement> rows,
+                                                const std::string& name, const std::string& value) {
+  for (result::measurement& row : rows) row.name.model_case.parameters[name] = value;
+  return rows;
+}
+
+/// The same results of two ranks.
+result::results of_two_ranks(const result::results& one) {
+  result::results two = one;
+  two.file = "two.json";
+  two.rows = with_parameter(one.rows, "ranks", "2");
+  two.manifest.clear();
+  for (auto [model_case, planned] : one.manifest) {
+    model_case.parameters["ranks"] = "2";
+    two.manifest[model_case] = planned;
+  }
+  return two;
+}
+
+TEST(OwnFigures, OfSeveralRanksAreOfAsManyDevices) {
+  const std::vector<result::results> files{of_two_ranks(trained_lenet5())};
+  const auto own = [&](std::int64_t devices, const figure_options& chosen) {
+    const study item = study_of_devices(devices);
+    return own_figures(item, item.cells, files, chosen).at(0).own;
+  };
+  const figure_options joined{LAYERBENCH_SHAPES_DIR, testing::ring_of(1, 1)};
+  EXPECT_THAT(own(1, joined), IsEmpty());
+  EXPECT_THAT(own(4, joined), IsEmpty());
+  for (const figure_options& chosen : {figure_options{LAYERBENCH_SHAPES_DIR}, joined}) {
+    ASSERT_THAT(own(2, chosen), SizeIs(1));
+    EXPECT_NEAR(own(2, chosen)[0].value.value(), 2 / 0.0101, 0.1) << "as measured";
+  }
+}
+
+TEST(OwnFigures, OfSeveralDevicesHaveTheMeasuredContention) {
+  std::vector<result::results> files{trained_lenet5(), of_two_ranks(trained_lenet5())};
+  const study item = study_of_devices(4);
+  const auto value = [&] {
+    return own_value(item, item.cells[0], files, testing::ring_of(0.01, 1e8));
+  };
+  const double alone = value();
+  std::vector<result::measurement>& rows = files[1].rows;
+  std::vector<result::measurement> during = with_parameter(rows, "during", "allreduce");
+  for (result::measurement& row : during) row.seconds *= 3;
+  rows.insert(rows.end(), during.begin(), during.end());
+  EXPECT_LT(value(), 0.99 * alone);
+}
+
+TEST(OwnFigures, OfDevicesSayWhyTheyAreNotScaledUp) {
+  std::vector<result::results> files{trained_lenet5()};
+  files[0].manifest.begin()->second.front().left_out = 0.5;
+  const study item = study_of_devices(2);
+  const study_row row =
+      own_figures(item, item.cells, files, {LAYERBENCH_SHAPES_DIR, testing::ring_of(0.01, 1e8)})
+          .at(0);
+  ASSERT_THAT(row.own, SizeIs(1));
+  EXPECT_EQ(row.own[0].value, std::nullopt);
+  EXPECT_THAT(text(item, {&row, 1}), HasSubstr("several devices need all layers"));
 }
 
 TEST(OwnFigures, SayWhyThereAreNone) {
@@ -509,7 +586,7 @@ TEST(OwnFigures, OfPartsAddUpToTheStep) {
   item.cells.clear();
   for (const auto& parts : std::vector<std::vector<model::step_part>>{
            {forward}, {backward}, {update}, {forward, backward}, {}}) {
-    item.cells.push_back({"c", "lenet5", "training", 8, "f32", parts, {7.5}, ""});
+    item.cells.push_back({"c", "lenet5", "training", 8, "f32", parts, {7.5}, "", "ms"});
   }
   const std::vector<study_row> rows = own_figures(item, item.cells, files);
   std::vector<double> values;
@@ -555,6 +632,19 @@ TEST(StudyText, HasEveryFigureHoweverManySystems) {
       EXPECT_THAT(table, AllOf(HasSubstr(open.question), HasSubstr(open.reason)));
     }
   }
+}
+
+TEST(StudyText, LeavesAMachineBlankWhereItsFigureIsUnderItsThreads) {
+  std::vector<result::results> files{testing::file_of_a_and_b({0.1, 0.1}, {0.2, 0.2}),
+                                     testing::file_of_a_and_b({0.3, 0.3}, {0.4, 0.4})};
+  files[1].context["threads"] = "5";
+  study item = study_of_net("ms");
+  item.cells.push_back(item.cells[0]);
+  item.cells[1].threads = 5;
+  const auto shown = [&] { return text(item, own_figures(item, item.cells, files)); };
+  EXPECT_THAT(shown(), AllOf(mentions("reference", "3"), Not(HasSubstr("not measured"))));
+  files.pop_back();
+  EXPECT_THAT(shown(), HasSubstr("not measured"));
 }
 
 TEST(StudyText, MarksDisturbedFigures) {

@@ -10,6 +10,7 @@
 
 #include "support/mentions.hpp"
 #include "support/program.hpp"
+#include "support/temporary_directory.hpp"
 
 namespace layerbench {
 namespace tools_memory_test {
@@ -81,6 +82,20 @@ TEST(Memory, HasTheCachesOfALanguageModel) {
   EXPECT_EQ(shown.at("peak").at("cache_bytes"), 512 * of_a_token);
 }
 
+TEST(Memory, HasTheCachesOfAModelWithFixedSizes) {
+  testing::temporary_directory scratch;
+  const std::string path = scratch
+                               .write("fixed.json", R"({"name": "fixed", "parameters": {"batch": 2},
+    "layers": [
+      {"name": "key", "op": "gemm", "shape": {"m": "batch", "n": 8, "k": 8}},
+      {"name": "cache", "op": "append",
+       "shape": {"n": "batch", "tokens": 1, "context": 7, "columns": 8}}]})")
+                               .string();
+  const json::value shown = json_of({path});
+  EXPECT_EQ(shown.at("cache_bytes_per_token"), 8 * 4);
+  EXPECT_EQ(shown.at("peak").at("cache_bytes"), 2 * 8 * 8 * 4);
+}
+
 TEST(Memory, AddsTheScratchMemoryOfResultFiles) {
   const std::string file =
       std::string(LAYERBENCH_SOURCE_DIR) + "/results/quickstart_2cpu_zen4.json";
@@ -90,6 +105,7 @@ TEST(Memory, AddsTheScratchMemoryOfResultFiles) {
   EXPECT_GT(scratch, 0);
   EXPECT_EQ(bytes_of(with, "kept"), bytes_of(without, "kept") + scratch);
   EXPECT_EQ(memory({"resnet50", "--batch", "7", "--scratch", file}).exit_code, 5);
+  EXPECT_EQ(memory({"resnet50", "--fusion", "openvino", "--scratch", file}).exit_code, 5);
 }
 
 TEST(Memory, RefusesWhatItCannotAnswer) {
@@ -103,6 +119,12 @@ TEST(Memory, RefusesWhatItCannotAnswer) {
                             {{"resnet50", "--batch", "0"}, 2, "--batch"},
                             {{"resnet50", "--fits", "1MB"}, 5, "--fits"},
                             {{"resnet50", "--fits", "lots"}, 2, "--fits"},
+                            {{"resnet50", "--fits", "-5"}, 2, "16GB"},
+                            {{"resnet50", "--fits", "0"}, 2, "16GB"},
+                            {{"resnet50", "--fits", "1.5GB"}, 2, "16GB"},
+                            {{"resnet50", "--fits", "9EB"}, 2, "16GB"},
+                            {{"resnet50", "--contexts", "-5MB"}, 2, "16GB"},
+                            {{"resnet50", "--contexts", "1.5"}, 2, "16GB"},
                             {{"resnet50", "--policy", "magic"}, 2, "pytorch"},
                             {{"deepbench_training"}, 2, "sweep"},
                             {{"resnet50", "--dtype", "s8", "--phase", "training"}, 2, "s8"}}) {

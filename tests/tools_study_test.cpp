@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
 #include <filesystem>
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
@@ -147,6 +150,9 @@ TEST(Study, RefusesWhatIsWrong) {
   EXPECT_EQ(study({"upv_2018", "--budget", "5"}).exit_code, 2) << "without --run";
   EXPECT_EQ(study({"upv_2018", testing::tiny_file, "--run"}).exit_code, 2) << "one or the other";
   EXPECT_EQ(study({"--all", "upv_2018", "--run"}).exit_code, 2) << "all or one";
+  const testing::outcome both = study({"--all", "upv_2018"});
+  EXPECT_EQ(both.exit_code, 2);
+  EXPECT_THAT(both.err, mentions("--all", "upv_2018"));
   EXPECT_EQ(study({"--all", "--model", "alexnet_grouped_227"}).exit_code, 5) << "in no study";
   EXPECT_EQ(study({"upv_2018", testing::tiny_file}).exit_code, 5) << "other models";
   EXPECT_EQ(study({"upv_2018", scratch.path().string()}).exit_code, 3) << "no result file in it";
@@ -210,6 +216,30 @@ TEST_F(StudyRun, OfAllHasAFolderForEachStudy) {
   EXPECT_THAT(calls(), HasSubstr("--benchmark_out=" + folder() + "/upv_2018/"));
 }
 
+TEST_F(StudyRun, OfAllSharesTheBudgetAmongRunsOfChosenModels) {
+  stand_in("cp $folder/results $out");
+  static_cast<void>(run({"--budget", "600"}, "lenet5", "--all"));
+  const auto share = [&](std::size_t from) {
+    const std::string word = "--budget=";
+    return std::stod(calls().substr(calls().find(word, from) + word.size()));
+  };
+  const std::string all = calls();
+  const auto count = static_cast<double>(std::ranges::count(all, '\n'));
+  EXPECT_NEAR(share(0), 600 / count, 5) << all;
+  EXPECT_GT(share(all.rfind("--budget=")), 500) << "what runs leave goes to those after";
+}
+
+TEST_F(StudyRun, SaysTheWholeBudgetWhereItIsSpent) {
+  stand_in("sleep 0.1; cp $folder/results $out");
+  const testing::outcome done = run({"--budget", "0.05"}, "lenet5", write(R"({
+    "name": "s", "title": "S", "source": "a paper", "unit": "s", "columns": ["x"], "unanswered": [],
+    "cells": [
+      {"label": "a", "model": "lenet5", "phase": "training", "batch": 64, "published": {"x": 2}},
+      {"label": "b", "model": "lenet5", "phase": "training", "batch": 32, "published": {"x": 3}}]})"));
+  EXPECT_EQ(done.exit_code, 4) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("--budget=0.05 was spent"));
+}
+
 TEST_F(StudyRun, LeavesOutMoreThreadsThanProcessors) {
   stand_in("exit 0");
   const testing::outcome done = run({}, "lenet5", write(R"({
@@ -222,6 +252,21 @@ TEST_F(StudyRun, LeavesOutMoreThreadsThanProcessors) {
   EXPECT_EQ(done.exit_code, 4) << done.err;
   EXPECT_THAT(done.out, HasSubstr("1000000 threads"));
   EXPECT_THAT(calls(), AllOf(HasSubstr("--threads=1 "), Not(HasSubstr("--threads=1000000"))));
+}
+
+TEST_F(StudyRun, KeepsEarlierResultsOfMoreThreadsThanProcessors) {
+  stand_in("exit 0");
+  std::filesystem::create_directories(folder());
+  json::value earlier = json::value::parse(testing::training_results({64}));
+  earlier["context"]["threads"] = "1000000";
+  std::ofstream(folder() + "/training_f32_batch64_threads1000000.json") << earlier;
+  const json::value table = json::value::parse(run({"--format", "json"}, "lenet5", write(R"({
+    "name": "s", "title": "S", "source": "a paper", "unit": "s", "columns": ["x"], "unanswered": [],
+    "cells": [
+      {"label": "b", "model": "lenet5", "phase": "training", "batch": 64, "threads": 1000000,
+       "published": {"x": 3}}]})"))
+                                                   .out);
+  EXPECT_THAT(lenet5_in(table).at("own"), SizeIs(1));
 }
 
 TEST_F(StudyRun, SaysWhyARunFailed) {

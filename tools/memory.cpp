@@ -20,9 +20,11 @@
 namespace layerbench::tool {
 namespace {
 
+constexpr auto policy_names = enum_names<analysis::memory_policy>;
+
 struct memory_options {
   std::shared_ptr<model_options> model = std::make_shared<model_options>();
-  std::vector<std::string> policies;
+  std::vector<analysis::memory_policy> policies;  ///< none: all
   model::training how;
   std::vector<std::string> results;
   std::int64_t contexts = 0;
@@ -35,15 +37,20 @@ struct memory_options {
 std::vector<std::int64_t> largest_batches(const analysis::memory_report& of,
                                           const memory_options& asked,
                                           const common_options& common) {
+  const auto step_of = [&](std::int64_t batch) {
+    model_options other = *asked.model;
+    other.sizes["batch"] = batch;
+    return analysis::step_in_memory(load(other, common), of.phase, asked.model->type(), asked.how);
+  };
   std::vector<std::int64_t> batches;
   for (const analysis::memory_total& total : of.totals) {
-    batches.push_back(analysis::largest_batch(*asked.limit, [&](std::int64_t batch) {
-      model_options other = *asked.model;
-      other.sizes["batch"] = batch;
-      return analysis::memory_of(load(other, common), of.phase, asked.model->type(), total.policy,
-                                 total.beside, asked.how)
-          .bytes();
-    }));
+    const auto live = [&](std::int64_t batch) {
+      return analysis::live_memory_of(step_of(batch)).at_peak().total() + asked.contexts;
+    };
+    const auto needed = [&](std::int64_t batch) {
+      return analysis::memory_of(step_of(batch), total.policy, total.beside).bytes();
+    };
+    batches.push_back(analysis::largest_batch(*asked.limit, live, needed));
   }
   if (std::ranges::max(batches) == 0) {
     throw nothing_matched(fmt::format("--fits: no batch of '{}' fits in {}", of.graph.name,
@@ -66,11 +73,10 @@ analysis::memory_report report_of(const memory_options& asked, const common_opti
   analysis::memory_report result{std::move(graph),   asked.phase(),   asked.how,
                                  std::move(step),    std::move(live), {},
                                  scratch.has_value()};
-  for (const analysis::memory_policy policy :
-       {analysis::memory_policy::kept, analysis::memory_policy::reused,
-        analysis::memory_policy::pytorch}) {
-    const bool wanted = asked.policies.empty() ||
-                        std::ranges::find(asked.policies, name(policy)) != asked.policies.end();
+  for (std::size_t i = 0; i < policy_names.size(); ++i) {
+    const auto policy = static_cast<analysis::memory_policy>(i);
+    const bool wanted =
+        asked.policies.empty() || std::ranges::find(asked.policies, policy) != asked.policies.end();
     if (!wanted) continue;
     result.totals.push_back(
         analysis::memory_of(result.step, policy, {scratch.value_or(0), asked.contexts}));
@@ -78,6 +84,29 @@ analysis::memory_report report_of(const memory_options& asked, const common_opti
   result.limit = asked.limit;
   if (asked.limit) result.batches = largest_batches(result, asked, common);
   return result;
+}
+
+/// The bytes of a size, such as "16GB"; empty if it is none.
+std::string bytes_of_size(std::string text) {
+  try {
+    const std::string error = CLI::AsSizeValue(/*kb_is_1000=*/true)(text);
+    const bool whole = text.find_first_not_of("0123456789") == std::string::npos;
+    return error.empty() && whole ? text : "";
+  } catch (const CLI::ValidationError&) {
+    return "";
+  }
+}
+
+/// Replaces a size by its bytes. The result is empty, or an error message if `text` is no size or
+/// less than `least` bytes.
+std::string read_size(std::string& text, double least) {
+  const std::string bytes = bytes_of_size(text);
+  constexpr double most = 1e18;
+  if (!check_number(bytes, least, most, "").empty()) {
+    return fmt::format("expected a size, such as 16GB, found {}", text);
+  }
+  text = bytes;
+  return "";
 }
 
 std::string render(const analysis::memory_report& of, const std::string& format) {
@@ -92,11 +121,21 @@ void add_memory(CLI::App& app) {
       "memory", "Predicts the memory of a model's step, and the largest batch that fits");
   const auto options = std::make_shared<memory_options>();
   add_model(*command, options->model, "Name of a model, or path of a shape file or an ONNX model");
-  add_values(*command, "--policy", "NAME", options->policies,
-             "Who gives memory to tensors; kept: each has its own; reused: each takes that of one "
-             "that no later call needs; pytorch: PyTorch's caching allocator [all "
-             "three]\n--policy=reused,pytorch")
-      ->check(CLI::IsMember({"kept", "reused", "pytorch"}));
+  command
+      ->add_option_function<std::vector<std::string>>(
+          "--policy",
+          [options](const std::vector<std::string>& names) {
+            for (const std::string& one : names) {
+              options->policies.push_back(from_name<analysis::memory_policy>(one).value());
+            }
+          },
+          "Who gives memory to tensors; kept: each has its own; reused: each takes that of one "
+          "that no later call needs; pytorch: PyTorch's caching allocator [all "
+          "three]\n--policy=reused,pytorch")
+      ->type_name("NAME")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(std::vector<std::string>(policy_names.begin(), policy_names.end())));
   command
       ->add_option_function<std::string>(
           "--optimizer",
@@ -111,15 +150,16 @@ void add_memory(CLI::App& app) {
                    "Memory of driver and libraries, to add: it is not predicted "
                    "[0]\n--contexts=500MB")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true));
+      ->transform(CLI::Validator([](std::string& text) { return read_size(text, 0); }, ""));
   CLI::Option* results =
       add_values(*command, "--scratch", "FILE", options->results,
-                 "Result files with rows of the step: add the most scratch memory that a call has");
+                 "Result files with rows of the step, at its batch: add the most scratch memory "
+                 "that a call has; not with --fits");
   command
       ->add_option("--fits", options->limit,
                    "Also name the largest batch that needs at most this much\n--fits=16GB")
       ->type_name("SIZE")
-      ->transform(CLI::AsSizeValue(/*kb_is_1000=*/true))
+      ->transform(CLI::Validator([](std::string& text) { return read_size(text, 1); }, ""))
       ->excludes(results);
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback(

@@ -150,69 +150,92 @@ struct failed_run {
   std::string reason;
 };
 
-/// Runs bench_model for the cells of a study, one process per phase, data type, batch and number of
+/// The chosen cells of a study, and the runs that measure them.
+struct chosen_study {
+  analysis::study published;
+  std::vector<analysis::study_cell> cells;
+  std::vector<analysis::study_run> runs;
+  std::string folder;              // of the results
+  std::vector<std::string> files;  // that runs wrote, earlier ones included
+  std::vector<failed_run> failed;
+};
+
+/// Runs bench_model for the cells of studies, one process per phase, data type, batch and number of
 /// threads.
 class study_runner {
  public:
-  study_runner(std::optional<double> budget, const common_options& common, std::string folder)
-      : budget_(budget), common_(common), folder_(std::move(folder)), program_(find_bench_model()) {
-    std::error_code failed;
-    fs::create_directories(folder_, failed);
-    if (failed) throw usage_error(fmt::format("--out: {}: {}", folder_, failed.message()));
-  }
+  study_runner(std::optional<double> budget, const common_options& common)
+      : budget_(budget), common_(common), program_(find_bench_model()) {}
 
-  /// Each run gets a share of what the runs before it left of the budget. Those for which nothing
-  /// is left, or that need more processors than there are, count as failed.
-  void measure(const std::vector<analysis::study_run>& runs) {
-    const auto begin = std::chrono::steady_clock::now();
-    std::size_t models = 0;  // of the runs that are left
-    for (const analysis::study_run& run : runs) models += run.models.size();
-    for (std::size_t i = 0; i < runs.size() && !interrupted(); ++i) {
-      std::vector<std::string> more = arguments(runs[i], folder_, common_);
-      if (const auto processors = std::thread::hardware_concurrency();
-          runs[i].threads > static_cast<std::int64_t>(processors)) {
-        models -= runs[i].models.size();
-        failed_.push_back({runs[i], exit_code::incomplete,
-                           fmt::format("left out: {} threads need as many processors, here are {}",
-                                       runs[i].threads, processors)});
-        continue;
+  /// Each run gets a share of what the runs before it left of the budget, by its models. Those for
+  /// which nothing is left, or that need more processors than there are, count as failed.
+  void measure(std::vector<chosen_study>& studies) {
+    for (const chosen_study& of : studies) {
+      require_other_output(of.runs, of.folder, common_);
+      std::error_code failed;
+      fs::create_directories(of.folder, failed);
+      if (failed) throw usage_error(fmt::format("--out: {}: {}", of.folder, failed.message()));
+      runs_ += of.runs.size();
+      for (const analysis::study_run& run : of.runs) models_ += run.models.size();
+    }
+    begin_ = std::chrono::steady_clock::now();
+    for (chosen_study& of : studies) {
+      for (const analysis::study_run& run : of.runs) {
+        if (!interrupted()) measure(of, run);
       }
-      if (budget_) {
-        const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-        const double share =
-            static_cast<double>(runs[i].models.size()) / static_cast<double>(models);
-        const double seconds = (*budget_ - spent.count()) * share;
-        models -= runs[i].models.size();
-        if (seconds <= 0) {
-          failed_.push_back({runs[i], exit_code::incomplete,
-                             fmt::format("left out: --budget={:g} was spent", *budget_)});
-          const fs::path earlier = fs::path(folder_) / runs[i].file();
-          if (fs::exists(earlier)) files_.push_back(earlier.string());
-          continue;
-        }
-        more.push_back(fmt::format("--budget={:.3f}", seconds));
-      }
-      note(fmt::format("run {} of {}: bench_model {}", i + 1, runs.size(), fmt::join(more, " ")));
-      run(runs[i], more);
     }
   }
 
   [[nodiscard]] bool interrupted() const { return runner_.interrupted(); }
-  [[nodiscard]] const std::vector<failed_run>& failed() const { return failed_; }
-  /// The result files of the runs that wrote one.
-  [[nodiscard]] const std::vector<std::string>& files() const { return files_; }
 
  private:
-  void run(const analysis::study_run& what, const std::vector<std::string>& more) {
-    const fs::path file = fs::path(folder_) / what.file();
-    const fs::path log = fs::path(file).replace_extension(".log");
+  void measure(chosen_study& of, const analysis::study_run& run) {
+    const std::size_t run_number = ++begun_;
+    const std::size_t models = std::exchange(models_, models_ - run.models.size());
+    const std::int64_t processors = std::thread::hardware_concurrency();  // 0: not known
+    if (processors > 0 && run.threads > processors) {
+      leave_out(
+          of, run,
+          fmt::format("{} threads need as many processors, here are {}", run.threads, processors));
+      return;
+    }
+    std::vector<std::string> more = arguments(run, of.folder, common_);
+    if (budget_) {
+      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin_;
+      const double share = static_cast<double>(run.models.size()) / static_cast<double>(models);
+      const double seconds = (*budget_ - spent.count()) * share;
+      if (seconds <= 0) {
+        leave_out(of, run, fmt::format("--budget={:g} was spent", *budget_));
+        return;
+      }
+      more.push_back(fmt::format("--budget={:.3f}", seconds));
+    }
+    note(fmt::format("run {} of {}: bench_model {}", run_number, runs_, fmt::join(more, " ")));
+    start(of, run, more);
+  }
+
+  void start(chosen_study& of, const analysis::study_run& run,
+             const std::vector<std::string>& more) {
+    const fs::path log = fs::path(of.folder) / fs::path(run.file()).replace_extension(".log");
     invocation command{{}, {program_}};
     command.words.insert(command.words.end(), more.begin(), more.end());
     const int status = runner_.run(command, log.string());
-    if (fs::exists(file)) files_.push_back(file.string());
+    add_results(of, run);
     if (status == 0 || interrupted()) return;
-    failed_.push_back({what, exit_code_of(status),
-                       fmt::format("bench_model: {}{}", status_text(status), last_line(log))});
+    of.failed.push_back({run, exit_code_of(status),
+                         fmt::format("bench_model: {}{}", status_text(status), last_line(log))});
+  }
+
+  /// Leaves a run out. Earlier results of it count.
+  static void leave_out(chosen_study& of, const analysis::study_run& run,
+                        const std::string& reason) {
+    of.failed.push_back({run, exit_code::incomplete, "left out: " + reason});
+    add_results(of, run);
+  }
+
+  static void add_results(chosen_study& of, const analysis::study_run& run) {
+    const fs::path file = fs::path(of.folder) / run.file();
+    if (fs::exists(file)) of.files.push_back(file.string());
   }
 
   /// The last line of a file that is not empty, after a colon.
@@ -223,11 +246,12 @@ class study_runner {
 
   std::optional<double> budget_;
   const common_options& common_;
-  std::string folder_;
   std::string program_;
   process_runner runner_;
-  std::vector<failed_run> failed_;
-  std::vector<std::string> files_;
+  std::chrono::steady_clock::time_point begin_;
+  std::size_t runs_ = 0;    // of all studies
+  std::size_t begun_ = 0;   // of these
+  std::size_t models_ = 0;  // of the runs that are left
 };
 
 /// Says for the rows without figure that their run failed.
@@ -307,37 +331,22 @@ class studies {
     if (!chosen.network.empty()) {
       figures_.interconnect = analysis::load_network(chosen.network, common.shapes);
     }
-    if (!chosen.run) results_ = read_results(files_in(chosen.results));
   }
 
-  /// Adds the table of a study, whose cells are measured first if the options say so. --all leaves
-  /// out studies that have none of the chosen models or no figure of the result files.
-  void add(const std::string& name, std::optional<double> budget) {
-    const analysis::study published = analysis::load_study(name, common_.shapes);
-    const std::vector<analysis::study_cell> cells = select(chosen_, published, common_.shapes);
-    if (cells.empty()) return;
-    const std::vector<analysis::study_run> runs = analysis::runs_of(cells);
-    const std::string folder = folder_of(chosen_, published);
-    std::vector<failed_run> failed;
-    if (chosen_.run) {
-      require_other_output(runs, folder, common_);
-      study_runner runner(budget, common_, folder);
-      runner.measure(runs);
+  /// Makes the tables of these studies, whose cells are measured first if the options say so. --all
+  /// leaves out studies that have none of the chosen models or no figure of the result files.
+  void make(const std::vector<std::string>& names) {
+    std::vector<chosen_study> all;
+    for (const std::string& name : names) add(all, name);
+    if (chosen_.run && !all.empty()) {
+      study_runner runner(chosen_.budget, common_);
+      runner.measure(all);
       interrupted_ = runner.interrupted();
-      failed = runner.failed();
-      results_ = read_results(runner.files());
+    } else {
+      results_ = read_results(files_in(chosen_.results));
     }
-    study_table one{published, analysis::own_figures(published, cells, results_, figures_),
-                    commands(runs, folder, common_)};
-    add_reasons(one.rows, failed);
-    failed_.insert(failed_.end(), failed.begin(), failed.end());
-    const bool unknown = !results_.empty() && analysis::machines(one.rows).empty();
-    if (chosen_.all && !chosen_.run && unknown) return;
-    has_figures_ = has_figures_ || !unknown;
-    tables_.push_back(std::move(one));
+    for (const chosen_study& of : all) add_table(of);
   }
-
-  [[nodiscard]] bool interrupted() const { return interrupted_; }
 
   /// Writes the tables. Throws error for runs that failed and cells without all layers,
   /// nothing_matched where nothing was chosen or the result files have no cell.
@@ -353,6 +362,30 @@ class studies {
   }
 
  private:
+  /// Adds a study, unless it has none of the chosen cells.
+  void add(std::vector<chosen_study>& all, const std::string& name) const {
+    chosen_study of{analysis::load_study(name, common_.shapes), {}, {}, {}, {}, {}};
+    of.cells = select(chosen_, of.published, common_.shapes);
+    if (of.cells.empty()) return;
+    of.runs = analysis::runs_of(of.cells);
+    of.folder = folder_of(chosen_, of.published);
+    all.push_back(std::move(of));
+  }
+
+  void add_table(const chosen_study& of) {
+    // After an interrupt, the studies that it left without a run.
+    if (interrupted_ && of.files.empty() && of.failed.empty()) return;
+    if (chosen_.run) results_ = read_results(of.files);
+    study_table one{of.published, analysis::own_figures(of.published, of.cells, results_, figures_),
+                    commands(of.runs, of.folder, common_)};
+    add_reasons(one.rows, of.failed);
+    failed_.insert(failed_.end(), of.failed.begin(), of.failed.end());
+    const bool unknown = !results_.empty() && analysis::machines(one.rows).empty();
+    if (chosen_.all && !chosen_.run && unknown) return;
+    has_figures_ = has_figures_ || !unknown;
+    tables_.push_back(std::move(one));
+  }
+
   const study_options& chosen_;
   const common_options& common_;
   analysis::figure_options figures_;
@@ -364,10 +397,13 @@ class studies {
 };
 
 /// With --all the first argument is a result file too.
-void sort_arguments(study_options& chosen) {
+void sort_arguments(study_options& chosen, const std::vector<std::string>& known) {
   if (!chosen.all) {
     if (chosen.name.empty()) throw usage_error("name a study, or give --all");
     return;
+  }
+  if (!fs::exists(chosen.name) && std::ranges::find(known, chosen.name) != known.end()) {
+    throw usage_error(fmt::format("--all goes without the name of a study, found {}", chosen.name));
   }
   if (!chosen.name.empty()) chosen.results.insert(chosen.results.begin(), chosen.name);
   if (chosen.run && !chosen.results.empty()) {
@@ -376,24 +412,18 @@ void sort_arguments(study_options& chosen) {
 }
 
 void study(study_options chosen, const common_options& common) {
-  sort_arguments(chosen);
-  const auto begin = std::chrono::steady_clock::now();
-  const std::vector<std::string> names =
-      chosen.all ? analysis::list_studies(common.shapes) : std::vector{chosen.name};
+  std::vector<std::string> known;
+  if (chosen.all) known = analysis::list_studies(common.shapes);
+  sort_arguments(chosen, known);
   studies all(chosen, common);
-  for (std::size_t i = 0; i < names.size() && !all.interrupted(); ++i) {
-    std::optional<double> budget = chosen.budget;
-    if (budget) {
-      const std::chrono::duration<double> spent = std::chrono::steady_clock::now() - begin;
-      budget = (*budget - spent.count()) / static_cast<double>(names.size() - i);
-    }
-    all.add(names[i], budget);
-  }
+  all.make(chosen.all ? known : std::vector{chosen.name});
   all.finish();
 }
 
 void add_options(CLI::App& command, study_options& chosen) {
-  command.add_option("study", chosen.name, "Name of a study, or path of a study file");
+  command.add_option(
+      "study", chosen.name,
+      "Name of a study, or path of a study file; with --all a result file or folder");
   CLI::Option* results = command.add_option(
       "results", chosen.results, "Result files of bench_model, or folders of them [none]");
   add_values(command, "--model,--models", "NAME", chosen.models,

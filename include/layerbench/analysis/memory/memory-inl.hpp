@@ -18,7 +18,9 @@
 #include <layerbench/model/reuse.hpp>
 #include <layerbench/model/step_layout.hpp>
 #include <layerbench/model/training.hpp>
+#include <layerbench/op/append.hpp>
 #include <layerbench/op/pool.hpp>
+#include <layerbench/op/update.hpp>
 
 namespace layerbench::analysis {
 
@@ -102,6 +104,23 @@ struct tensor_use {
   return of;
 }
 
+/// Adds the square roots of Adam's second moments. PyTorch updates all weights at once on a GPU,
+/// and computes these roots into new tensors first (torch/optim/adam.py, _multi_tensor_adam).
+inline void add_roots_of_adam(std::vector<tensor_use>& all, const model::step& of) {
+  std::optional<std::size_t> first;
+  for (std::size_t i = 0; i < of.calls.size(); ++i) {
+    const auto* update = of.calls[i].op.get<op::update>();
+    if (update == nullptr || update->rule != op::update_rule::adam) continue;
+    first = first.value_or(i);
+    const std::vector<op::operand> operands = of.operands_of(of.calls[i]);
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      if (operands[o].name != "second_moment") continue;
+      all.push_back(
+          {all[of.calls[i].tensors[o]].bytes, memory_kind::state, *first, *first, true, false});
+    }
+  }
+}
+
 /// The tensors of a step in PyTorch, where argmax indices have 8 bytes, and the gradient of max
 /// pooling keeps its source (aten/src/ATen/native/DilatedMaxPool2d.cpp, derivatives.yaml).
 [[nodiscard]] inline std::vector<tensor_use> tensors_in_pytorch(const model::step& of) {
@@ -118,6 +137,7 @@ struct tensor_use {
       last = std::max(last, i);
     }
   }
+  add_roots_of_adam(all, of);
   return all;
 }
 
@@ -167,6 +187,16 @@ struct tensor_use {
     }
   }
   return memory.reserved();
+}
+
+/// The last batch from `fits` on, below `too_large`, that has at most `limit` bytes: by bisection.
+[[nodiscard]] inline std::int64_t last_within(std::int64_t limit, const bytes_of_batch& bytes,
+                                              std::int64_t fits, std::int64_t too_large) {
+  while (too_large - fits > 1) {
+    const std::int64_t middle = fits + (too_large - fits) / 2;
+    (bytes(middle) <= limit ? fits : too_large) = middle;
+  }
+  return fits;
 }
 
 }  // namespace detail
@@ -224,7 +254,8 @@ LAYERBENCH_INLINE std::optional<std::int64_t> scratch_memory(std::span<const res
     const bool same_texts = std::ranges::all_of(model::text_parameters, [&](std::string_view name) {
       return !measured.count(name) || measured.count(name) == model::parameter(of, name);
     });
-    if (found == row.counters.end() || measured.model != of.name || !same_texts ||
+    const bool same_fusion = measured.parameter("fusion", "") == of.fusion;
+    if (found == row.counters.end() || measured.model != of.name || !same_texts || !same_fusion ||
         measured.batch != model::batch(of) || measured.phase() != phase ||
         measured.dtype != name(type)) {
       return;
@@ -239,28 +270,34 @@ LAYERBENCH_INLINE std::optional<std::int64_t> scratch_memory(std::span<const res
 }
 
 LAYERBENCH_INLINE std::optional<std::int64_t> memory_report::cache_of_a_token() const {
-  const std::int64_t cached = live.at_peak()[memory_kind::cache];
-  if (cached == 0) return std::nullopt;
-  const std::int64_t tokens = model::parameter(graph, "tokens").value_or(0) +
-                              model::parameter(graph, "context").value_or(0);
-  return cached / (model::batch(graph) * tokens);
+  std::int64_t bytes = 0;
+  for (const model::call& one : step.calls) {
+    const auto* append = one.op.get<op::append>();
+    if (append == nullptr) continue;
+    const op::operand written = step.operands_of(one).back();
+    bytes += append->columns * static_cast<std::int64_t>(traits(written.type).bytes);
+  }
+  return bytes > 0 ? std::optional(bytes) : std::nullopt;
 }
 
-LAYERBENCH_INLINE std::int64_t largest_batch(
-    std::int64_t limit, const std::function<std::int64_t(std::int64_t)>& needed) {
+LAYERBENCH_INLINE std::int64_t largest_batch(std::int64_t limit, const bytes_of_batch& at_least,
+                                             const bytes_of_batch& needed) {
   constexpr std::int64_t most = std::int64_t{1} << 20;
+  constexpr std::int64_t steps_of_a_batch = 1024;
   std::int64_t fits = 0;
   std::int64_t too_large = 1;
-  while (too_large <= most && needed(too_large) <= limit) {
+  while (too_large <= most && at_least(too_large) <= limit) {
     fits = too_large;
     too_large *= 2;
   }
-  if (too_large > most) return most;
-  while (too_large - fits > 1) {
-    const std::int64_t middle = fits + (too_large - fits) / 2;
-    (needed(middle) <= limit ? fits : too_large) = middle;
+  too_large = std::min(too_large, most + 1);
+  fits = detail::last_within(limit, at_least, fits, too_large);
+  too_large = fits + 1;
+  while (fits > 0 && needed(fits) > limit) {
+    too_large = fits;
+    fits -= std::max<std::int64_t>(fits / steps_of_a_batch, 1);
   }
-  return fits;
+  return detail::last_within(limit, needed, fits, too_large);
 }
 
 }  // namespace layerbench::analysis

@@ -53,7 +53,8 @@ struct memory_parts {
 /// - `reused`: a tensor takes the memory of one that no later call needs, as in a chain with
 ///   `--memory=reused` (model::with_reused_memory).
 /// - `pytorch`: PyTorch's caching allocator for GPUs (caching_allocator). A tensor is allocated
-///   before the call that first uses it, and freed after the last one.
+///   before the call that first uses it, and freed after the last one. The first update by Adam
+///   also has the square roots of all second moments.
 enum class memory_policy { kept, reused, pytorch };
 
 [[nodiscard]] constexpr std::array<std::string_view, 3> list_names(memory_policy /*tag*/) {
@@ -113,15 +114,20 @@ struct memory_total {
 }
 
 /// The most scratch memory that a call of the model had in result files; nothing where none has the
-/// model with this batch, phase and data type.
+/// model with this batch, phase, data type and fusion plan.
 [[nodiscard]] std::optional<std::int64_t> scratch_memory(std::span<const result::results> files,
                                                          const model::graph& of,
                                                          std::string_view phase, dtype type);
 
-/// The largest batch that needs at most `limit` bytes, by bisection, up to 2^20; 0 if not even one
-/// image fits. `needed` gives the bytes of a batch and must not fall.
-[[nodiscard]] std::int64_t largest_batch(std::int64_t limit,
-                                         const std::function<std::int64_t(std::int64_t)>& needed);
+/// Bytes as a function of the batch.
+using bytes_of_batch = std::function<std::int64_t(std::int64_t)>;
+
+/// The largest batch that needs at most `limit` bytes, up to 2^20; 0 if not even one image fits.
+/// `needed` may fall from one batch to the next, as that of `pytorch` does. `at_least`, such as the
+/// live bytes, is never above it and must not fall. Of more than 1024 images a larger batch may be
+/// missed, by at most a thousandth at a time.
+[[nodiscard]] std::int64_t largest_batch(std::int64_t limit, const bytes_of_batch& at_least,
+                                         const bytes_of_batch& needed);
 
 /// A model's step and its memory, for readers.
 struct memory_report {

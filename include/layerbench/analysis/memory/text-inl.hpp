@@ -53,6 +53,7 @@ namespace detail {
   const memory_parts& live = of.live.at_peak();
   constexpr std::array titles{"input",           "weights",   "key-value caches",
                               "optimizer state", "gradients", "activations"};
+  static_assert(titles.size() == enum_names<memory_kind>.size());
   for (std::size_t i = 0; i < titles.size(); ++i) {
     add(titles[i], live.bytes[i], [&](const memory_total& total) { return total.parts.bytes[i]; });
   }

@@ -103,7 +103,8 @@ LAYERBENCH_INLINE prediction spread_throughput(const model::graph& graph, dtype 
   result.coverage = 1;
   const double seconds = static_cast<double>(result.model_case.batch) / images_per_second;
   result.step = step_time{seconds, 0, seconds, seconds, seconds, interval_method::none, {}};
-  const std::vector<model::primitive> all = model::primitives_by_work(model::training_step(graph, type));
+  const std::vector<model::primitive> all =
+      model::primitives_by_work(model::training_step(graph, type));
   const auto flops = [](const model::primitive& of) {
     return static_cast<double>(of.op.work(of.pass).flops);
   };

@@ -67,7 +67,7 @@ namespace detail {
 [[nodiscard]] inline json::value row_json(const study& of, const study_row& row) {
   const study_cell& cell = row.cell;
   json::value result{{"label", cell.label}};
-  if (!cell.unit.empty() && cell.unit != of.unit) result["unit"] = cell.unit;
+  if (cell.unit != of.unit) result["unit"] = cell.unit;
   if (cell.answerable()) {
     result["model"] = cell.model;
     result["phase"] = cell.phase;

@@ -8,9 +8,11 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/breakdown.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/predict/derived_figure.hpp>
+#include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
 #include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/base/compiled.hpp>
@@ -44,52 +46,74 @@ namespace detail {
   return "";
 }
 
-/// The step of a cell's devices, in seconds. Throws what predict_data_parallel() throws.
+/// What the figures of cells are made from.
+struct figure_sources {
+  std::span<const result::results> files;
+  const figure_options& chosen;
+  std::vector<measured_contention> contentions = {};  ///< while gradients are sent
+};
+
+/// Whether devices of a cell add up gradients, which takes time.
+[[nodiscard]] inline bool adds_up_gradients(const study_cell& cell) {
+  return cell.devices > 1 && cell.phase == "training";
+}
+
+/// The step of a cell's devices, in seconds: as measured on as many ranks, or scaled up. Throws
+/// what predict_data_parallel() throws.
 [[nodiscard]] inline estimate step_of(const prediction& p, const study_cell& cell,
-                                      std::span<const result::results> files,
-                                      const figure_options& chosen) {
-  if (cell.devices == 1 || cell.phase != "training") return seconds_of(p);
+                                      const figure_sources& from) {
+  if (!adds_up_gradients(cell) || p.model_case.ranks() > 1) return seconds_of(p);
   options how;
-  how.shapes = chosen.shapes;
-  const scaled_step step =
-      predict_data_parallel({&p, 1}, files, how, {{cell.devices}, chosen.interconnect.value()})
-          .at(0)
-          .steps.at(0);
+  how.shapes = from.chosen.shapes;
+  const std::vector<data_parallel> scaled =
+      predict_data_parallel({&p, 1}, from.files, how,
+                            {{cell.devices}, from.chosen.interconnect.value()}, from.contentions);
+  if (scaled.empty()) {
+    throw error("the model lacks layers that its import left out: several devices need all layers",
+                exit_code::incomplete);
+  }
+  const scaled_step& step = scaled.front().steps.front();
   return {step.step.seconds, step.seconds_low, step.seconds_high};
 }
 
-[[nodiscard]] inline own_figure figure_of(const prediction& p, const study& of,
-                                          const study_cell& cell,
-                                          std::span<const result::results> files,
-                                          const figure_options& chosen) {
-  own_figure own{machine_of(p, cell), device_of(p, files), p.files, {}, 0, 0, p.method, "",
-                 p.disturbed};
-  if (!p.step) {
-    const std::string error = first_error(p, files);
-    own.reason = fmt::format("{} layers not measured{}{}", p.missing.size(),
-                             error.empty() ? "" : ": ", error);
-    return own;
-  }
-  const std::string& unit = of.unit_of(cell);
-  if (unit == "share") {
+/// Sets the value of a figure, and its bounds, in the cell's unit. Throws what step_of() throws.
+inline void set_value(own_figure& own, const prediction& p, const study_cell& cell,
+                      const figure_sources& from) {
+  if (cell.unit == "share") {
     own.value = 0;
-    for (const layer_time& layer : p.layers) {
-      if (std::ranges::find(cell.ops, layer.op) != cell.ops.end()) *own.value += layer.share;
+    for (const auto& [op, share] : shares_by_op(p)) {
+      if (std::ranges::find(cell.ops, op) != cell.ops.end()) *own.value += share;
     }
-    return own;
+    return;
   }
-  const estimate step = step_of(p, cell, files, chosen);
-  if (const std::optional<double> seconds = seconds_of_unit(unit)) {
+  const estimate step = step_of(p, cell, from);
+  if (const std::optional<double> seconds = seconds_of_unit(cell.unit)) {
     const estimate all = step.times(static_cast<double>(cell.epochs) * cell.steps / *seconds);
     own.value = all.value;
     own.low = all.low;
     own.high = all.high;
   } else {
-    const auto images =
-        static_cast<double>(p.model_case.batch * p.model_case.ranks() * cell.devices);
+    const auto images = static_cast<double>(p.model_case.batch * cell.devices);
     own.value = images / step.value;
     own.low = images / step.high;
     own.high = images / step.low;
+  }
+}
+
+[[nodiscard]] inline own_figure figure_of(const prediction& p, const study_cell& cell,
+                                          const figure_sources& from) {
+  own_figure own{machine_of(p, cell), device_of(p, from.files), p.files, {}, 0, 0, p.method, "",
+                 p.disturbed};
+  if (!p.step) {
+    const std::string error = first_error(p, from.files);
+    own.reason = fmt::format("{} layers not measured{}{}", p.missing.size(),
+                             error.empty() ? "" : ": ", error);
+    return own;
+  }
+  try {
+    set_value(own, p, cell, from);
+  } catch (const error& e) {
+    own.reason = e.what();
   }
   return own;
 }
@@ -108,31 +132,39 @@ namespace detail {
   return powers;
 }
 
-/// Whether a prediction is of a cell's step, among the `cells` of a study.
+/// Whether a prediction is of a cell's step, whatever its threads and devices.
+[[nodiscard]] inline bool has_step_of(const prediction& p, const study_cell& cell) {
+  return p.model_case.model == cell.model && p.model_case.phase() == cell.phase &&
+         p.model_case.batch == cell.batch && p.model_case.dtype == cell.dtype;
+}
+
+/// Whether a prediction is of a cell's step, among the `cells` of a study: on one rank, or on as
+/// many as the cell has devices.
 [[nodiscard]] inline bool is_case_of(const prediction& p, const study_cell& cell,
                                      std::span<const study_cell> cells) {
-  if (p.model_case.model != cell.model || p.model_case.phase() != cell.phase ||
-      p.model_case.batch != cell.batch || p.model_case.dtype != cell.dtype) {
-    return false;
-  }
-  if (cell.devices > 1 && p.model_case.ranks() > 1) return false;  // would be scaled twice
+  if (!has_step_of(p, cell)) return false;
+  if (p.model_case.ranks() > 1 && p.model_case.ranks() != cell.devices) return false;
   if (cell.threads != 0 || p.threads == 0) return p.threads == cell.threads;
-  study_cell named = cell;
-  named.threads = p.threads;
-  return std::ranges::none_of(cells,
-                              [&](const study_cell& other) { return other.same_step(named); });
+  return std::ranges::none_of(cells, [&](const study_cell& other) {
+    return other.threads == p.threads && has_step_of(p, other);
+  });
 }
 
 /// Why a cell has no figure, whatever was measured; empty if it can have one.
-[[nodiscard]] inline std::string open_question(const study& of, const study_cell& cell,
-                                               const figure_options& chosen) {
+[[nodiscard]] inline std::string open_question(const study& of, const study_cell& cell) {
   if (!cell.answerable()) return cell.unanswered;
-  if (of.unit_of(cell) == "MiB") {
+  if (cell.unit == "MiB") {
     const framework_memory* const framework = of.framework_of(cell);
     return framework == nullptr ? "MiB: the study file says no framework" : framework->unanswered;
   }
-  if (cell.devices == 1 || cell.phase != "training") return "";
-  if (of.unit_of(cell) == "W") return "energy is measured on one device";
+  if (cell.unit == "W" && adds_up_gradients(cell)) return "energy is measured on one device";
+  return "";
+}
+
+/// Why the step of one rank says nothing of a cell's devices; empty if it does.
+[[nodiscard]] inline std::string scaling_question(const study_cell& cell,
+                                                  const figure_options& chosen) {
+  if (!adds_up_gradients(cell)) return "";
   if (!chosen.interconnect) {
     return fmt::format("needs --network: what joins the {} devices", cell.devices);
   }
@@ -165,18 +197,25 @@ LAYERBENCH_INLINE std::vector<study_row> own_figures(const study& of,
                                                      std::span<const study_cell> cells,
                                                      std::span<const result::results> files,
                                                      const figure_options& chosen) {
+  detail::figure_sources from{files, chosen};
+  if (chosen.interconnect) {
+    options training;
+    training.phase = "training";
+    from.contentions = contentions(files, training);
+  }
   std::map<std::vector<model::step_part>, std::vector<prediction>> predictions;
   std::vector<study_row> rows;
   for (const study_cell& cell : cells) {
-    rows.push_back({cell, {}, detail::open_question(of, cell, chosen)});
+    rows.push_back({cell, {}, detail::open_question(of, cell)});
     study_row& row = rows.back();
     if (!row.reason.empty()) continue;
-    if (of.unit_of(cell) == "MiB") {
+    if (cell.unit == "MiB") {
       row.memory = memory_figures(of, cell, chosen.shapes);
       if (row.memory.empty()) row.reason = "no published figure is of one device";
       continue;
     }
-    row.reason = "not measured";
+    const std::string unscaled = detail::scaling_question(cell, chosen);
+    row.reason = unscaled.empty() ? "not measured" : unscaled;
     if (!files.empty() && !predictions.contains(cell.parts)) {
       options how;
       how.parts = cell.parts;
@@ -184,13 +223,13 @@ LAYERBENCH_INLINE std::vector<study_row> own_figures(const study& of,
     }
     for (const prediction& p : predictions[cell.parts]) {
       if (!detail::is_case_of(p, cell, of.cells)) continue;
-      if (of.unit_of(cell) == "W") {
+      if (cell.unit == "W") {
         row.reason = "no energy in the result files (bench_model --energy)";
         for (own_figure& power : detail::powers_of(p, cell, files)) {
           detail::add_figure(row.own, std::move(power));
         }
-      } else {
-        detail::add_figure(row.own, detail::figure_of(p, of, cell, files, chosen));
+      } else if (unscaled.empty() || p.model_case.ranks() > 1) {
+        detail::add_figure(row.own, detail::figure_of(p, cell, from));
       }
     }
     if (!row.own.empty()) row.reason.clear();

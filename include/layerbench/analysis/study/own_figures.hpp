@@ -23,7 +23,7 @@ struct own_figure {
   std::string machine;
   std::string device;
   std::vector<std::string> files;
-  std::optional<double> value;  ///< nothing: layers are missing
+  std::optional<double> value;  ///< nothing: layers are missing, or no step of the cell's devices
   double low = 0;
   double high = 0;
   std::string method;
@@ -46,8 +46,11 @@ struct figure_options {
 };
 
 /// The chosen cells of a study with the figures that result files give them, by predict(); those of
-/// trainings on several devices by predict_data_parallel(), with weak scaling. Power is that of
-/// steps whose energy was measured; memory is that of memory_figures(). Throws what these throw.
+/// trainings on several devices by predict_data_parallel(), with weak scaling and the contention
+/// that the files have, unless they have steps of as many ranks. What it throws is the reason of
+/// the figure. Power is that of
+/// steps whose energy was measured; memory is that of memory_figures(). Throws what predict() and
+/// contentions() throw.
 [[nodiscard]] std::vector<study_row> own_figures(const study& of, std::span<const study_cell> cells,
                                                  std::span<const result::results> files,
                                                  const figure_options& chosen = {});

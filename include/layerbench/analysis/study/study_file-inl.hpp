@@ -178,6 +178,9 @@ inline void read_extent(const json::cursor& at, const study& of, study_cell& cel
       static_cast<void>(at["ops"][i].index_in(known));
     }
   }
+  if (cell.devices > 1 && cell.unit == "share") {
+    at["devices"].fail("shares are of a step on one device; leave it out");
+  }
   if (cell.ops.empty() == (cell.unit == "share")) {
     at.fail("'ops' and the unit share go together: the share is of these ops");
   }

@@ -39,7 +39,7 @@ struct study_cell {
   std::vector<model::step_part> parts;           ///< of the step; empty: all
   std::vector<std::optional<double>> published;  ///< by column; nothing: not published
   std::string unanswered;  ///< why nothing here stands for it; empty: something does
-  std::string unit = {};   ///< of its figures; empty: that of the study
+  std::string unit = {};   ///< of its figures, mostly that of the study
   std::int64_t epochs = 1;
   double steps = 1;          ///< in an epoch
   std::int64_t threads = 0;  ///< 0: any number that no other cell of the step names
@@ -87,10 +87,6 @@ struct study {
   std::vector<std::string> notes;  ///< assumptions about the cells
   study_memory memory = {};
 
-  /// The unit of a cell's figures.
-  [[nodiscard]] const std::string& unit_of(const study_cell& cell) const {
-    return cell.unit.empty() ? unit : cell.unit;
-  }
   /// The framework of a cell in MiB; null if it has none.
   [[nodiscard]] const framework_memory* framework_of(const study_cell& cell) const;
 };

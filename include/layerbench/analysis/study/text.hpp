@@ -65,7 +65,7 @@ struct optional_column {
   std::vector<std::string> units{of.unit};
   for (const study_row& row : rows) {
     const std::string& unit = row.cell.unit;
-    if (!unit.empty() && std::ranges::find(units, unit) == units.end()) units.push_back(unit);
+    if (std::ranges::find(units, unit) == units.end()) units.push_back(unit);
   }
   return units;
 }
@@ -139,12 +139,25 @@ class step_columns {
   return own.disturbed > result::much_disturbed ? text + ", disturbed" : text;
 }
 
-/// What a row has for a machine: a figure, or why there is none.
-[[nodiscard]] inline std::string own_text(const study_row& row, const std::string& machine) {
+/// Whether a machine has figures of those cells alone that name threads, or of those that do not,
+/// unlike `row`.
+[[nodiscard]] inline bool is_of_other_cells(const std::string& machine, const study_row& row,
+                                            std::span<const study_row> rows) {
+  return std::ranges::none_of(rows, [&](const study_row& other) {
+    return (other.cell.threads == 0) == (row.cell.threads == 0) &&
+           figure_of_machine(other, machine) != nullptr;
+  });
+}
+
+/// What one of `rows` has for a machine: a figure, or why there is none. Nothing if its figure is
+/// under another name of the machine, with or without threads.
+[[nodiscard]] inline std::string own_text(const study_row& row, const std::string& machine,
+                                          std::span<const study_row> rows) {
   if (!row.cell.answerable()) return "cannot be answered: " + row.cell.unanswered;
   const own_figure* const own = figure_of_machine(row, machine);
   if (own != nullptr) return figure_text(*own);
-  return row.reason.empty() ? "not measured" : row.reason;
+  if (!row.reason.empty()) return row.reason;
+  return is_of_other_cells(machine, row, rows) ? "" : "not measured";
 }
 
 [[nodiscard]] inline std::string part_names(const study_cell& cell) {
@@ -184,7 +197,7 @@ class step_columns {
   }
   for (const std::string& machine : machines) {
     std::vector<std::string> cells{own_title(machine)};
-    for (const study_row& row : rows) cells.push_back(own_text(row, machine));
+    for (const study_row& row : rows) cells.push_back(own_text(row, machine, rows));
     t.rows.push_back(std::move(cells));
   }
   return fmt::format("{}: {} {}, batch {}, {}\n\n{}\n", first.label, first.model, first.phase,
@@ -202,7 +215,7 @@ class step_columns {
   for (const study_row& row : rows) {
     std::vector<std::string> cells = described.cells(row.cell);
     for (const std::size_t i : columns) cells.push_back(format::exact(row.cell.published[i]));
-    for (const std::string& machine : machines) cells.push_back(own_text(row, machine));
+    for (const std::string& machine : machines) cells.push_back(own_text(row, machine, rows));
     t.rows.push_back(std::move(cells));
   }
   return t;
@@ -245,7 +258,7 @@ class step_columns {
   table t{described.titles(), {}};
   const std::vector<std::string> blank(t.columns.size());
   t.columns.push_back({"system"});
-  t.columns.push_back({of.unit_of(rows.front().cell)});
+  t.columns.push_back({rows.front().cell.unit});
   for (const study_row& row : rows) {
     std::vector<std::string> begin = described.cells(row.cell);
     const auto add = [&](const std::string& system, const std::string& figure) {
@@ -256,7 +269,8 @@ class step_columns {
     for (std::size_t i = 0; i < of.columns.size(); ++i) {
       if (row.cell.published[i]) add(of.columns[i], format::exact(row.cell.published[i]));
     }
-    for (const std::string& machine : machines) add(own_title(machine), own_text(row, machine));
+    for (const std::string& machine : machines)
+      add(own_title(machine), own_text(row, machine, rows));
   }
   return t;
 }
@@ -272,7 +286,7 @@ class step_columns {
   const table t = !all_memory(rows).empty()       ? memory_table(of, rows, columns)
                   : columns.size() > most_columns ? long_table(of, rows, machines)
                                                   : wide_table(of, rows, columns, machines);
-  const std::string& unit = of.unit_of(rows.front().cell);
+  const std::string& unit = rows.front().cell.unit;
   return step_columns(rows).heading(unit == of.unit ? "" : unit) + layerbench::text(t) + '\n';
 }
 
@@ -317,10 +331,9 @@ class step_columns {
   for (std::size_t i = 0; i < rows.size();) {
     const bool of_parts = !rows[i].cell.parts.empty();
     std::size_t end = i + 1;
-    const std::string& unit = of.unit_of(rows[i].cell);
+    const std::string& unit = rows[i].cell.unit;
     while (end < rows.size() && !rows[end].cell.parts.empty() == of_parts &&
-           of.unit_of(rows[end].cell) == unit &&
-           (!of_parts || rows[end].cell.same_step(rows[i].cell))) {
+           rows[end].cell.unit == unit && (!of_parts || rows[end].cell.same_step(rows[i].cell))) {
       ++end;
     }
     const std::span<const study_row> together = rows.subspan(i, end - i);
@@ -351,7 +364,7 @@ class step_columns {
                                    cell.answerable() ? std::to_string(cell.batch) : "",
                                    cell.answerable() ? cell.dtype : "",
                                    detail::part_names(cell),
-                                   of.unit_of(cell)};
+                                   cell.unit};
     cells.insert(cells.end(), rest.begin(), rest.end());
     cells.insert(cells.end(),
                  {std::to_string(cell.epochs), fmt::format("{}", cell.steps),
