@@ -334,7 +334,7 @@ LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions, std:
                                    layer_order by) {
   std::string out;
   std::string legend =
-      "count: calls per step; equal layers are timed once, under the first one's name\n"
+      "count: calls per step; equal layers behind equal ops are timed once, named by the first\n"
       "no padding: products with the zeros of a padding are not counted\n";
   std::set<std::string> unknown_limits;  // mostly the same of all cases
   for (const prediction& p : predictions) {
