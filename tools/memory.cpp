@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -42,11 +43,16 @@ std::vector<std::int64_t> largest_batches(const analysis::memory_report& of,
     other.sizes["batch"] = batch;
     return analysis::step_in_memory(load(other, common), of.phase, asked.model->type(), asked.how);
   };
+  std::map<std::int64_t, std::int64_t> known;  // live bytes by batch, the same for each policy
+  const auto live = [&](std::int64_t batch) {
+    const auto [found, is_new] = known.try_emplace(batch, 0);
+    if (is_new) {
+      found->second = analysis::live_memory_of(step_of(batch)).at_peak().total() + asked.contexts;
+    }
+    return found->second;
+  };
   std::vector<std::int64_t> batches;
   for (const analysis::memory_total& total : of.totals) {
-    const auto live = [&](std::int64_t batch) {
-      return analysis::live_memory_of(step_of(batch)).at_peak().total() + asked.contexts;
-    };
     const auto needed = [&](std::int64_t batch) {
       return analysis::memory_of(step_of(batch), total.policy, total.beside).bytes();
     };
