@@ -214,12 +214,11 @@ class suite_builder {
         names.push_back(row.text());
       }
     };
-    // A reorder before a call may make it a primitive of its own, with its layer's name.
+    // A reorder before a call may make it a separate primitive, with its layer's name.
     for (const model::primitive& p : model::primitives(step)) {
       if (!is_program_op(p.op)) continue;
-      if (!reordered) add(p.op.name(), p.pass, p.layer);
-      for (std::size_t i = 0; reordered && i < p.layers.size(); ++i)
-        add(p.op.name(), p.pass, p.layers[i]);
+      const std::vector<std::string> layers = reordered ? p.layers : std::vector{p.layer};
+      for (const std::string& layer : layers) add(p.op.name(), p.pass, layer);
     }
     if (!reordered) return names;
     std::map<std::string, int> reorders;
