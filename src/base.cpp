@@ -13,7 +13,7 @@
 #include <layerbench/shape/record_json-inl.hpp>
 #include <layerbench/shape/record_key-inl.hpp>
 #include <layerbench/topology/hwloc-inl.hpp>
-#include <layerbench/topology/places-inl.hpp>
 #include <layerbench/topology/this_machine-inl.hpp>
 #include <layerbench/topology/thread_binding-inl.hpp>
+#include <layerbench/topology/thread_placement-inl.hpp>
 #include <layerbench/topology/topology-inl.hpp>

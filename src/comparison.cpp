@@ -4,9 +4,9 @@
 #include <layerbench/analysis/compare/comparison-inl.hpp>
 #include <layerbench/analysis/compare/dimension-inl.hpp>
 #include <layerbench/analysis/compare/json-inl.hpp>
-#include <layerbench/analysis/compare/metrics-inl.hpp>
 #include <layerbench/analysis/compare/nodes-inl.hpp>
 #include <layerbench/analysis/compare/pair_verdicts-inl.hpp>
+#include <layerbench/analysis/compare/program_output-inl.hpp>
 #include <layerbench/analysis/compare/sign_flips-inl.hpp>
 #include <layerbench/analysis/compare/text-inl.hpp>
 #include <layerbench/analysis/compare/time_series-inl.hpp>
@@ -18,5 +18,5 @@
 #include <layerbench/analysis/memory/memory-inl.hpp>
 #include <layerbench/analysis/memory/text-inl.hpp>
 #include <layerbench/analysis/study/memory_figures-inl.hpp>
-#include <layerbench/analysis/study/own_figures-inl.hpp>
 #include <layerbench/analysis/study/study_file-inl.hpp>
+#include <layerbench/analysis/study/this_machine-inl.hpp>

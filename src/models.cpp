@@ -7,7 +7,7 @@
 #include <layerbench/model/memory_reuse-inl.hpp>
 #include <layerbench/model/peak-inl.hpp>
 #include <layerbench/model/quantization-inl.hpp>
-#include <layerbench/model/reuse-inl.hpp>
+#include <layerbench/model/reuse_distance-inl.hpp>
 #include <layerbench/model/shape_file-inl.hpp>
 #include <layerbench/model/step-inl.hpp>
 #include <layerbench/model/step_layout-inl.hpp>

@@ -6,9 +6,9 @@
 #include <layerbench/result/field_dimensions-inl.hpp>
 #include <layerbench/result/manifest_json-inl.hpp>
 #include <layerbench/result/measurement-inl.hpp>
-#include <layerbench/result/metrics-inl.hpp>
 #include <layerbench/result/name-inl.hpp>
 #include <layerbench/result/plan_candidates-inl.hpp>
+#include <layerbench/result/program_output-inl.hpp>
 #include <layerbench/result/protocol_error-inl.hpp>
 #include <layerbench/result/read_results-inl.hpp>
 #include <layerbench/result/short_names-inl.hpp>

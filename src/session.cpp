@@ -6,7 +6,7 @@
 #include <layerbench/cache_state/ring_buffers-inl.hpp>
 #include <layerbench/cache_state/setup_op-inl.hpp>
 #include <layerbench/session/autotuner-inl.hpp>
-#include <layerbench/session/backends-inl.hpp>
+#include <layerbench/session/backend_selection-inl.hpp>
 #include <layerbench/session/case_state-inl.hpp>
 #include <layerbench/session/insert_reorders-inl.hpp>
 #include <layerbench/session/runner-inl.hpp>

@@ -8,8 +8,8 @@
 
 #include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/topology/places.hpp>
 #include <layerbench/topology/this_machine.hpp>
+#include <layerbench/topology/thread_placement.hpp>
 
 #include "support/bench.hpp"
 

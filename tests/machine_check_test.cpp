@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/machine/check.hpp>
-#include <layerbench/machine/watch.hpp>
+#include <layerbench/machine/disturbance.hpp>
 
 #include "support/mentions.hpp"
 #include "support/temporary_directory.hpp"

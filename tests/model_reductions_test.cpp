@@ -10,7 +10,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/model/find.hpp>
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
 

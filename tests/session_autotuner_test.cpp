@@ -19,7 +19,7 @@
 #include <layerbench/op/activation.hpp>
 #include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/session/autotuner.hpp>
-#include <layerbench/session/backends.hpp>
+#include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/plan_search.hpp>
 #include <layerbench/shape/json.hpp>
 

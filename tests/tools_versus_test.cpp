@@ -160,7 +160,7 @@ TEST_F(Versus, NamesItsFileInVariables) {
 }
 
 TEST_F(Versus, LeavesOptionsOfOtherProgramsAlone) {
-  const std::string json = LAYERBENCH_SOURCE_DIR "/tests/data/metrics/hyperfine.json";
+  const std::string json = LAYERBENCH_SOURCE_DIR "/tests/data/program_output/hyperfine.json";
   const std::string written = path("written.json");
   const texts prints{"LAYERBENCH_RESUME=x", "sh", "-c", "cat " + json, "--resume"};
   EXPECT_EQ(versus({"--rounds=2", "--read=-"}, prints, prints).exit_code, 0);

@@ -9,8 +9,8 @@
 #include <CLI/CLI.hpp>
 
 #include <layerbench/analysis/compare/comparison.hpp>
-#include <layerbench/analysis/compare/metrics.hpp>
 #include <layerbench/analysis/compare/nodes.hpp>
+#include <layerbench/analysis/compare/program_output.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
 #include <layerbench/result/measurement.hpp>

@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/analysis/compare/metrics.hpp>
+#include <layerbench/analysis/compare/program_output.hpp>
 #include <layerbench/base/progress.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/result/metrics.hpp>
+#include <layerbench/result/program_output.hpp>
 #include <layerbench/shape/json.hpp>
 
 #include "compare_options.hpp"

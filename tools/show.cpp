@@ -17,7 +17,7 @@
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/totals.hpp>
 #include <layerbench/model/training.hpp>

@@ -12,7 +12,7 @@
 
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/result/metrics.hpp>
+#include <layerbench/result/program_output.hpp>
 #include <layerbench/shape/json.hpp>
 
 #include "commands.hpp"

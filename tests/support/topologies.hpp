@@ -14,8 +14,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/topology/hwloc.hpp>
-#include <layerbench/topology/places.hpp>
 #include <layerbench/topology/thread_binding.hpp>
+#include <layerbench/topology/thread_placement.hpp>
 #include <layerbench/topology/topology.hpp>
 
 /// Machines that are not there, as hwloc describes them.

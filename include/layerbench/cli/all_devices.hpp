@@ -28,12 +28,12 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/system.hpp>
-#include <layerbench/session/backends.hpp>
+#include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
-#include <layerbench/topology/places.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
+#include <layerbench/topology/thread_placement.hpp>
 #include <layerbench/topology/topology.hpp>
 
 /// Measuring on all devices of a machine at once, each in a process.

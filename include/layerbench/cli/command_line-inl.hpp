@@ -40,9 +40,9 @@
 #include <layerbench/shape/layout.hpp>
 #include <layerbench/shape/record.hpp>
 #include <layerbench/topology/numa.hpp>
-#include <layerbench/topology/places.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
+#include <layerbench/topology/thread_placement.hpp>
 #include <layerbench/topology/topology.hpp>
 
 namespace layerbench::run {

@@ -27,9 +27,9 @@
 #include <layerbench/model/optimizer.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/options.hpp>
-#include <layerbench/topology/places.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
+#include <layerbench/topology/thread_placement.hpp>
 #include <layerbench/topology/topology.hpp>
 
 namespace layerbench::run {

@@ -19,7 +19,7 @@
 #include <layerbench/cli/messages.hpp>
 #include <layerbench/cli/run_program.hpp>
 #include <layerbench/cli/threads.hpp>
-#include <layerbench/session/backends.hpp>
+#include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/options.hpp>
 
 namespace layerbench::run {

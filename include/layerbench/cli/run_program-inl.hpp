@@ -28,12 +28,12 @@
 #include <layerbench/cli/run_program.hpp>
 #include <layerbench/cli/select.hpp>
 #include <layerbench/machine/core_latency.hpp>
+#include <layerbench/machine/disturbance.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
-#include <layerbench/machine/watch.hpp>
 #include <layerbench/ranks/communicator.hpp>
 #include <layerbench/ranks/data_parallel.hpp>
 #include <layerbench/ranks/worker.hpp>
-#include <layerbench/session/backends.hpp>
+#include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/suite.hpp>
 #include <layerbench/topology/numa.hpp>

@@ -5,7 +5,7 @@
 #include <array>
 #include <string_view>
 
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/shape/record.hpp>
 

@@ -14,7 +14,7 @@
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/ranks/command.hpp>
 #include <layerbench/session/benchmark_row.hpp>
-#include <layerbench/session/collectives.hpp>
+#include <layerbench/session/data_parallel_group.hpp>
 
 /// Data-parallel training: several ranks execute the same rows and chains at the same time. Rank 0,
 /// the leader, measures and sends commands; all others are workers.

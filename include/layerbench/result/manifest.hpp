@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/result/name.hpp>

@@ -26,7 +26,7 @@
 #include <layerbench/op/reorder.hpp>
 #include <layerbench/op/test_data.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/session/collectives.hpp>
+#include <layerbench/session/data_parallel_group.hpp>
 
 namespace layerbench::run {
 

@@ -18,7 +18,7 @@
 #include <layerbench/base/input_file.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/graph.hpp>
-#include <layerbench/model/sweep.hpp>
+#include <layerbench/model/problem_list.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/shape/dtype.hpp>
 

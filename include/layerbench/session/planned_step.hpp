@@ -13,7 +13,7 @@
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/cache_state/op_in_context.hpp>
 #include <layerbench/model/memory_reuse.hpp>
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/step_layout.hpp>
 #include <layerbench/session/chain.hpp>

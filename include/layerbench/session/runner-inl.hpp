@@ -27,7 +27,7 @@
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/machine/watch.hpp>
+#include <layerbench/machine/disturbance.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/budget_watch.hpp>
 #include <layerbench/session/measurer.hpp>

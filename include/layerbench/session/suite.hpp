@@ -10,10 +10,10 @@
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/session/autotuner.hpp>
-#include <layerbench/session/backends.hpp>
+#include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
-#include <layerbench/session/collectives.hpp>
+#include <layerbench/session/data_parallel_group.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/session/program.hpp>
 

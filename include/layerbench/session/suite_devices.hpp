@@ -12,7 +12,7 @@
 #include <layerbench/backend/timing_mode.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/session/autotuner.hpp>
-#include <layerbench/session/collectives.hpp>
+#include <layerbench/session/data_parallel_group.hpp>
 
 namespace layerbench::run::detail {
 

@@ -19,7 +19,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/peak.hpp>
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>

@@ -15,7 +15,7 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/model/memory_reuse.hpp>
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/model/step_layout.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/append.hpp>

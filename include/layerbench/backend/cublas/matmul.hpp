@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/cublas/backend.hpp>
-#include <layerbench/backend/cuda/handle.hpp>
+#include <layerbench/backend/cuda/resources.hpp>
 #include <layerbench/backend/kernels/gpu/tensor_plan.hpp>
 #include <layerbench/shape/dtype.hpp>
 

@@ -10,7 +10,7 @@
 #include <cuda_runtime_api.h>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/cuda/handle.hpp>
+#include <layerbench/backend/cuda/resources.hpp>
 
 namespace layerbench::cuda {
 

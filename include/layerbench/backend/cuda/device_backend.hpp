@@ -22,9 +22,9 @@
 #include <layerbench/backend/cuda/clock.hpp>
 #include <layerbench/backend/cuda/device.hpp>
 #include <layerbench/backend/cuda/graph.hpp>
-#include <layerbench/backend/cuda/handle.hpp>
 #include <layerbench/backend/cuda/nvml.hpp>
 #include <layerbench/backend/cuda/nvrtc.hpp>
+#include <layerbench/backend/cuda/resources.hpp>
 #include <layerbench/backend/kernels/gpu/runtime.hpp>
 #include <layerbench/base/description.hpp>
 

@@ -14,7 +14,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/cuda/handle.hpp>
+#include <layerbench/backend/cuda/resources.hpp>
 #include <layerbench/backend/cudnn/status.hpp>
 
 /// cuDNN's graph API: a graph of operations on tensors is run by one of the library's engines. This

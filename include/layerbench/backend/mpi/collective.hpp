@@ -12,7 +12,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/collective.hpp>
+#include <layerbench/backend/collective_buffers.hpp>
 #include <layerbench/backend/mpi/backend.hpp>
 #include <layerbench/backend/mpi/worker_rows.hpp>
 #include <layerbench/op/allreduce.hpp>

@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/collective.hpp>
+#include <layerbench/backend/collective_buffers.hpp>
 #include <layerbench/backend/host_buffer.hpp>
 #include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/backend/mpi/rank_group.hpp>

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include <layerbench/backend/collective.hpp>
+#include <layerbench/backend/collective_buffers.hpp>
 #include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/plan.hpp>

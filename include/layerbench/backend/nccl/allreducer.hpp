@@ -11,7 +11,7 @@
 #include <cuda_runtime_api.h>
 #include <nccl.h>
 
-#include <layerbench/backend/cuda/handle.hpp>
+#include <layerbench/backend/cuda/resources.hpp>
 #include <layerbench/backend/nccl/backend.hpp>
 #include <layerbench/backend/nccl/calls.hpp>
 

@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/collective.hpp>
+#include <layerbench/backend/collective_buffers.hpp>
 #include <layerbench/backend/nccl/backend.hpp>
 
 namespace layerbench::nccl {

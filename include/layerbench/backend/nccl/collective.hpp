@@ -11,7 +11,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/collective.hpp>
+#include <layerbench/backend/collective_buffers.hpp>
 #include <layerbench/backend/nccl/backend.hpp>
 #include <layerbench/backend/nccl/calls.hpp>
 #include <layerbench/op/allreduce.hpp>

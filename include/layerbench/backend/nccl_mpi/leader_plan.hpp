@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-#include <layerbench/backend/collective.hpp>
+#include <layerbench/backend/collective_buffers.hpp>
 #include <layerbench/backend/mpi/command.hpp>
 #include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/mpi/worker_rows.hpp>

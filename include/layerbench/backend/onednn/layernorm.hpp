@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/kernels/host/layernorm.hpp>
+#include <layerbench/backend/kernels/host/rms_gradient.hpp>
 #include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive_sequence.hpp>
 #include <layerbench/op/layernorm.hpp>

@@ -22,8 +22,8 @@
 #include <layerbench/base/split.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/google_json_reader.hpp>
-#include <layerbench/result/metrics.hpp>
 #include <layerbench/result/non_finite_json.hpp>
+#include <layerbench/result/program_output.hpp>
 #include <layerbench/shape/json.hpp>
 
 namespace layerbench::result {

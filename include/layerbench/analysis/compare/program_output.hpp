@@ -8,7 +8,7 @@
 #include <string>
 
 #include <layerbench/analysis/compare/comparison.hpp>
-#include <layerbench/result/metrics.hpp>
+#include <layerbench/result/program_output.hpp>
 
 /// Comparison of what other benchmark programs print or write.
 namespace layerbench::analysis {
@@ -30,5 +30,5 @@ using row_weights = std::map<std::string, double, std::less<>>;
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/analysis/compare/metrics-inl.hpp>
+#include <layerbench/analysis/compare/program_output-inl.hpp>
 #endif

@@ -13,7 +13,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/topology/places.hpp>
+#include <layerbench/topology/thread_placement.hpp>
 
 namespace layerbench::machine {
 

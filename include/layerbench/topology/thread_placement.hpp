@@ -46,5 +46,5 @@ namespace layerbench::machine {
 }  // namespace layerbench::machine
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/topology/places-inl.hpp>
+#include <layerbench/topology/thread_placement-inl.hpp>
 #endif

@@ -8,7 +8,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/shape/dims.hpp>
 
 namespace layerbench::model {

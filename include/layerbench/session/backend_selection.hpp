@@ -94,5 +94,5 @@ void note_integers(const options& o, const std::vector<std::string>& used, const
 }  // namespace layerbench::run::detail
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/session/backends-inl.hpp>
+#include <layerbench/session/backend_selection-inl.hpp>
 #endif

@@ -53,5 +53,5 @@ struct metric_choice {
 }  // namespace layerbench::result
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/result/metrics-inl.hpp>
+#include <layerbench/result/program_output-inl.hpp>
 #endif

@@ -12,7 +12,7 @@
 // `layerbench versus` with programs that are not layerbench's: what they print or write.
 
 namespace layerbench {
-namespace tools_versus_metrics_test {
+namespace tools_versus_programs_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -21,7 +21,7 @@ using ::testing::Not;
 using testing::texts;
 using ::testing::UnorderedElementsAre;
 
-const std::string samples = LAYERBENCH_SOURCE_DIR "/tests/data/metrics/";
+const std::string samples = LAYERBENCH_SOURCE_DIR "/tests/data/program_output/";
 
 class VersusMetrics : public testing::Versus {
  protected:
@@ -155,5 +155,5 @@ TEST_F(VersusMetrics, NameCommandAndPlaceOfWhatCannotBeRead) {
   EXPECT_THAT(mixed.err, mentions("program of layerbench"));
 }
 
-}  // namespace tools_versus_metrics_test
+}  // namespace tools_versus_programs_test
 }  // namespace layerbench

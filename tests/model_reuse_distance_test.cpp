@@ -7,7 +7,7 @@
 
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/memory_reuse.hpp>
-#include <layerbench/model/reuse.hpp>
+#include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/training.hpp>
 
@@ -15,7 +15,7 @@
 #include "support/transformer.hpp"
 
 namespace layerbench::model {
-namespace model_reuse_test {
+namespace model_reuse_distance_test {
 
 /// A residual block of 1x4x8x8 tensors, 1024 bytes each in f32; a convolution's weights are 64
 /// bytes, a batch norm's 64 in all.
@@ -321,5 +321,5 @@ TEST_F(Reuse, FootprintsOfTheModels) {
   EXPECT_EQ(footprint("resnet50", 1), 4 * (25557032 + 53120 + 27951080 + softmax + input));
 }
 
-}  // namespace model_reuse_test
+}  // namespace model_reuse_distance_test
 }  // namespace layerbench::model

@@ -11,8 +11,8 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/compare/metrics.hpp>
 #include <layerbench/analysis/compare/paired_ratio.hpp>
+#include <layerbench/analysis/compare/program_output.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 

@@ -113,5 +113,5 @@ class step_memory {
 }  // namespace layerbench::model
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/model/reuse-inl.hpp>
+#include <layerbench/model/reuse_distance-inl.hpp>
 #endif

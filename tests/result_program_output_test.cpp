@@ -6,13 +6,13 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/base/error.hpp>
-#include <layerbench/result/metrics.hpp>
+#include <layerbench/result/program_output.hpp>
 #include <layerbench/shape/json.hpp>
 
 #include "support/mentions.hpp"
 
 namespace layerbench::result {
-namespace result_metrics_test {
+namespace result_program_output_test {
 
 using ::testing::AllOf;
 using ::testing::DoubleNear;
@@ -21,7 +21,7 @@ using ::testing::Field;
 using testing::mentions;
 
 std::string sample(const std::string& name) {
-  return json::read_text(LAYERBENCH_SOURCE_DIR "/tests/data/metrics/" + name);
+  return json::read_text(LAYERBENCH_SOURCE_DIR "/tests/data/program_output/" + name);
 }
 
 auto is_row(const std::string& name, double value) {
@@ -151,5 +151,5 @@ TEST(Metrics, HaveWeights) {
   EXPECT_THROW(static_cast<void>(read_weights("name,count\nconv1,2\n", "w.csv")), bad_input);
 }
 
-}  // namespace result_metrics_test
+}  // namespace result_program_output_test
 }  // namespace layerbench::result
