@@ -13,4 +13,5 @@
 #include <layerbench/result/read_results-inl.hpp>
 #include <layerbench/result/short_names-inl.hpp>
 #include <layerbench/result/step_time-inl.hpp>
+#include <layerbench/result/stream_latency-inl.hpp>
 #include <layerbench/result/timing-inl.hpp>

@@ -11,6 +11,7 @@
 #include <layerbench/session/insert_reorders-inl.hpp>
 #include <layerbench/session/runner-inl.hpp>
 #include <layerbench/session/stopping_criterion-inl.hpp>
+#include <layerbench/session/streams-inl.hpp>
 #include <layerbench/session/suite-inl.hpp>
 #include <layerbench/session/verify-inl.hpp>
 #include <layerbench/session/work_queue-inl.hpp>

@@ -35,6 +35,7 @@
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/collective.hpp>
 #include <layerbench/op/update.hpp>
+#include <layerbench/session/streams.hpp>
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/layout.hpp>
@@ -213,6 +214,13 @@ inline void add_step_options(CLI::App& app, options& o) {
                "--budget for each model and number of threads, and predict all\n--curve "
                "--batch=1..64 --benchmark_out=r.json")
       ->envname("LAYERBENCH_CURVE");
+  add_list(app, "--streams", "N", o.streams,
+           "Instances of the model side by side that share the threads, as servers run them; each "
+           "number is measured. Layers and steps of one are timed while the others "
+           "run\n--streams=1,2,4",
+           "LAYERBENCH_STREAMS")
+      ->check(whole_number(1, 4096))
+      ->capture_default_str();
   app.add_flag("--ranks", o.data_parallel,
                "Under mpirun: data-parallel training, with all-reduces of the gradients; with "
                "--backend=cudnn on a GPU per rank\n"
@@ -513,6 +521,7 @@ inline void complete_options(options& o, const program& what, const registry& kn
     o.threads =
         what.peaks ? threads_of_peaks(known, o.default_threads) : std::vector{o.default_threads};
   }
+  require_streams(o, known);
   for (std::vector<std::string>* words : {&o.caches, &o.collectives}) {
     std::set<std::string> known_words;  // each once
     std::erase_if(*words, [&](const auto& word) { return !known_words.insert(word).second; });
@@ -576,6 +585,7 @@ LAYERBENCH_INLINE std::optional<options> parse(int argc, char** argv, const prog
       detail::resumed_words({recorded.begin() + 1, recorded.end()}, what, app);
   words.insert(words.end(), resumed.begin(), resumed.end());
   recorded.insert(recorded.end(), resumed.begin(), resumed.end());
+  o.words.assign(argv, argv + argc);
   o.command = detail::shell_quoted(recorded);
   try {
     std::ranges::reverse(words);  // as CLI11 wants them

@@ -74,7 +74,7 @@ namespace detail {
       "--curve: give a range to one of --batch, --tokens and --context, such as --batch=1..64");
 }
 
-/// Chooses and measures the steps of a model with one number of threads.
+/// Chooses and measures the steps of a model with one number of threads and of streams.
 class curve_run {
  public:
   using measurer = std::function<exit_code(const options&)>;
@@ -122,6 +122,8 @@ class curve_run {
     }
     return curves_.empty() ? exit_code::incomplete : code;
   }
+
+  [[nodiscard]] const std::vector<analysis::curve>& curves() const { return curves_; }
 
   /// Prints the curves, or why there is none, and says so if much was disturbed.
   void print() const {
@@ -192,7 +194,7 @@ class curve_run {
     predictions_ = analysis::predict(std::span(&results_, 1), {.models = {}, .shapes = o_.shapes});
     std::erase_if(predictions_, [&](const analysis::prediction& p) {
       return p.model_case.model != name_ || p.model_case.phase() != o_.phase || !p.step ||
-             p.threads != o_.threads.front();
+             p.threads != o_.threads.front() || p.model_case.streams() != o_.streams.front();
     });
     steps_.clear();
     for (const analysis::prediction& p : predictions_) {
@@ -391,20 +393,26 @@ LAYERBENCH_INLINE exit_code measure_curve(const options& o, const program& what,
                                           const std::function<exit_code(const options&)>& measure) {
   exit_code code = exit_code::done;
   options one = o;
+  std::vector<analysis::curve> all;
   for (const std::string& model : o.models) {
     for (const int threads : o.threads) {
-      one.models = {model};
-      one.threads = {threads};
-      detail::curve_run run(one, what, known, measure);
-      const exit_code latest = run.run();
-      one.resume = o.out;
-      std::error_code unknown;
-      if (!std::filesystem::exists(o.out, unknown)) one.resume = o.resume;
-      run.print();
-      if (latest == exit_code::interrupted) return latest;
-      if (latest != exit_code::done) code = latest;
+      for (const int streams : o.streams) {
+        one.models = {model};
+        one.threads = {threads};
+        one.streams = {streams};
+        detail::curve_run run(one, what, known, measure);
+        const exit_code latest = run.run();
+        one.resume = o.out;
+        std::error_code unknown;
+        if (!std::filesystem::exists(o.out, unknown)) one.resume = o.resume;
+        run.print();
+        std::ranges::copy(run.curves(), std::back_inserter(all));
+        if (latest == exit_code::interrupted) return latest;
+        if (latest != exit_code::done) code = latest;
+      }
     }
   }
+  print_plain(stdout, fitted(analysis::best_text(all), terminal_columns()));
   note(fmt::format("all sizes: {} curve {} --format=csv", program_path("layerbench"), o.out));
   return code;
 }

@@ -21,6 +21,7 @@
 #include <layerbench/cli/threads.hpp>
 #include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/options.hpp>
+#include <layerbench/session/streams.hpp>
 
 namespace layerbench::run {
 
@@ -42,7 +43,7 @@ LAYERBENCH_INLINE int main(int argc, char** argv, const program_parts& parts) {
   std::optional<options> parsed;
   try {
     require_stack();
-    configure_threads(argv, binding_of(known));
+    if (!is_other_stream()) configure_threads(argv, binding_of(known));
     if (detail::leads_ranks(known)) require_connection();
     if (detail::served_first_rank(known)) return static_cast<int>(exit_code::done);
     detail::require_all_ranks_of(known);

@@ -102,18 +102,22 @@ namespace detail {
 /// when what was measured is written.
 inline bool measure(const options& o, const suite& all, const stopping_limits& limits,
                     const std::vector<benchmark_row*>& selected, machine_watch& watch,
-                    const energy_request& energy, result_sink& sink) {
+                    const energy_request& energy, const registry& known, result_sink& sink) {
   if (!all.lost.empty()) {
     sink.finish(/*interrupted=*/true);
     throw device_lost(all.lost);
   }
+  std::optional<stream_group> streams;
+  if (std::ranges::max(o.streams) > 1) streams.emplace(o, binding_of(known));
   runner measuring(selected, selected_chains(o, all, selected), limits,
                    {.seed = o.seed, .verify_every_output = o.verify}, processor_times_now,
-                   o.speed == "any" ? any_speed : frequency_probe_of, stopwatch::now, energy);
+                   o.speed == "any" ? any_speed : frequency_probe_of, stopwatch::now, energy,
+                   streams ? &*streams : nullptr);
   const auto take_turns = [&] {
     if (o.turns) watch.leave_out([] { static_cast<void>(std::raise(SIGSTOP)); });
   };
   const auto note_machine_state = [&] {
+    if (streams) watch.set_other_streams(streams->processor_seconds());
     sink.set_machine_state(o.speed == "any" ? std::nullopt : measuring.slow_share(),
                            measuring.core_latency());
   };
@@ -208,7 +212,7 @@ LAYERBENCH_INLINE exit_code measure_suite(const options& o, const program& what,
   try {
     interrupted =
         detail::measure(o, all, detail::limits_of(o, all.clocks.state, what.whole_model()),
-                        selected, watch, energy, sink);
+                        selected, watch, energy, known, sink);
   } catch (const device_lost& e) {
     if (all.tuner) {
       for (const std::string& text : all.tuner->notes()) note("plan of " + text);

@@ -35,6 +35,7 @@
 #include <layerbench/ranks/worker.hpp>
 #include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/options.hpp>
+#include <layerbench/session/streams.hpp>
 #include <layerbench/session/suite.hpp>
 #include <layerbench/topology/numa.hpp>
 #include <layerbench/topology/this_machine.hpp>
@@ -257,6 +258,10 @@ LAYERBENCH_INLINE exit_code run_program(const options& asked, char* self, const 
   const options o = detail::with_defaults_of_backends(asked, what, known, notes);
   detail::place_memory(o, known);
   initialize_google_benchmark(self);
+  if (is_other_stream()) {
+    serve_stream(o, what, known);
+    return exit_code::done;
+  }
   if (o.curve && !o.list && !o.list_tests && !o.check_machine) {
     return measure_curve(o, what, known, [&](const options& one) {
       const auto no_summary = [](const auto&, const auto&, bool) {};

@@ -50,6 +50,9 @@ class machine_watch {
     begin_->stolen += after->stolen - before->stolen;
   }
 
+  /// Seconds of processors that the other streams of this program have used, which disturb nobody.
+  void set_other_streams(double seconds) { other_streams_ = seconds; }
+
   /// Checks the machine now, with the disturbance since construction. For the parameters see
   /// machine::check().
   [[nodiscard]] std::vector<machine::check_result> check_results(
@@ -65,13 +68,14 @@ class machine_watch {
  private:
   [[nodiscard]] std::optional<machine::disturbance> seen() const {
     const double ticks_per_second = static_cast<double>(::sysconf(_SC_CLK_TCK));
-    const double own = (now(clock::process_cpu) - own_) * ticks_per_second;
+    const double own = (now(clock::process_cpu) - own_ + other_streams_) * ticks_per_second;
     return machine::disturbance_between(begin_, machine::processor_times_of(), own);
   }
 
   machine::resource_request of_;
   std::optional<machine::processor_times> begin_;
   double own_ = 0;
+  double other_streams_ = 0;
 };
 
 /// Reads /proc/stat.

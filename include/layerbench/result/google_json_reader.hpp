@@ -50,7 +50,9 @@ inline constexpr std::array<std::string_view, 13> own_fields{
       "footprint_bytes workspace_bytes samples calls_a_sample count verified stalls slowed retries "
       "disturbed spread reduction_alone_s reduction_s flops_of_peak bytes_of_peak sm_mhz mem_mhz "
       "power_w temperature_c throttled throttled_share throttle_reasons power_capped energy_j "
-      "energy_gross_j energy_net_j energy_window_s energy_calls energy_disturbed idle_w ready_s ";
+      "energy_gross_j energy_net_j energy_window_s energy_calls energy_disturbed idle_w ready_s "
+      "waits waited_s watched_s slow_p10 slow_p50 slow_p90 slow_p95 slow_p99 latencies "
+      "latency_p10_s latency_p50_s latency_p90_s latency_p95_s latency_p99_s ";
   return has_word(known, name);
 }
 

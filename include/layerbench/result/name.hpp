@@ -17,10 +17,10 @@ namespace layerbench::result {
 /// Further parameters of a name in their fixed order. A name has only those that differ from the
 /// defaults: tokens and context of the shape file, phase inference, layout nhwc, no fusion, fresh
 /// memory, data of normal numbers, timing of GPUs by graph (in training by stream), all threads of
-/// the machine, one rank, and no background load during the calls.
-inline constexpr std::array<std::string_view, 11> parameter_order{
-    "tokens", "context", "phase",   "layout", "fusion", "memory",
-    "data",   "timing",  "threads", "ranks",  "during"};
+/// the machine, one stream, one rank, and no background load during the calls.
+inline constexpr std::array<std::string_view, 12> parameter_order{
+    "tokens", "context", "phase",   "layout",  "fusion", "memory",
+    "data",   "timing",  "threads", "streams", "ranks",  "during"};
 
 using name_parameters = std::map<std::string, std::string, std::less<>>;
 
@@ -53,6 +53,13 @@ struct case_name {
   [[nodiscard]] std::int64_t ranks() const {
     return detail::count_of(parameter("ranks", "1")).value_or(1);
   }
+
+  /// Instances of the model that share the threads. Each has one batch.
+  [[nodiscard]] std::int64_t streams() const {
+    return detail::count_of(parameter("streams", "1")).value_or(1);
+  }
+  /// Images that all take part in, while a step lasts.
+  [[nodiscard]] std::int64_t images() const { return batch * ranks() * streams(); }
 
   /// The value of a parameter that is a count; nothing where the name does not have it.
   [[nodiscard]] std::optional<std::int64_t> count(std::string_view of) const {

@@ -12,6 +12,7 @@
 #include <layerbench/result/name.hpp>
 #include <layerbench/result/step_time.hpp>
 #include <layerbench/result/timing.hpp>
+#include <layerbench/session/stream_watch.hpp>
 
 /// What is measured, and how far that has come: plain data, without devices.
 namespace layerbench::run {
@@ -67,11 +68,13 @@ struct case_state {
   std::shared_ptr<end_to_end_run> end_to_end = {};  ///< null: no chain is wanted, or it failed
   std::int64_t chain_rounds = 0;
   std::shared_ptr<end_to_end_run> left_out_chain = {};  ///< the budget left no time for it
-  double chain_pass_seconds = 0;  ///< that the next pass of the chain takes, as far as known
-  double prepared = 0;            ///< seconds of preparation, with a budget
-  double spent = 0;               ///< seconds of measuring
-  double energy = 0;              ///< seconds of windows of energy, which end no case
-  double effort = 1;              ///< seconds that it takes, roughly: its share of a budget
+  double chain_pass_seconds = 0;    ///< that the next pass of the chain takes, as far as known
+  double prepared = 0;              ///< seconds of preparation, with a budget
+  double spent = 0;                 ///< seconds of measuring
+  double energy = 0;                ///< seconds of windows of energy, which end no case
+  double effort = 1;                ///< seconds that it takes, roughly: its share of a budget
+  stream_watch stream = {};         ///< of cases with several
+  std::int64_t watched_round = -1;  ///< the latest in which waits for a processor were watched
   bool done = false;
 
   /// Seconds of a budget that it used.

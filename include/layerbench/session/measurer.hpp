@@ -18,6 +18,7 @@
 #include <layerbench/session/layer_clocks.hpp>
 #include <layerbench/session/recorded_row.hpp>
 #include <layerbench/session/step_sampler.hpp>
+#include <layerbench/session/streams.hpp>
 #include <layerbench/timing/measurement_pass.hpp>
 #include <layerbench/timing/sampler.hpp>
 
@@ -30,9 +31,10 @@ struct pass_limits {
   bool repeats = true;       ///< a pass that other programs disturbed is taken again
   /// Work precedes the pass until the device's clocks are steady.
   bool steady_clocks = false;
-  double step_seconds = 0;   ///< of the row's model, as far as known
-  double call_seconds = 0;   ///< of the row in its latest round, as far as known
-  bool single_call = false;  ///< one call, without a warm-up, however disturbed
+  double step_seconds = 0;    ///< of the row's model, as far as known
+  double call_seconds = 0;    ///< of the row in its latest round, as far as known
+  bool single_call = false;   ///< one call, without a warm-up, however disturbed
+  stream_shares shares = {};  ///< of the processors, with other streams that run meanwhile
 };
 
 /// Times passes: samples one row or one chain, again where other programs disturbed it. Keeps a
@@ -62,7 +64,12 @@ class measurer {
           [&](std::int64_t calls) { row.call(calls); }, how, &interrupt_guard::interrupted, probe);
     };
     result::measurement timed;
-    if (row.contended()) {
+    if (limits.shares.streams > 1) {
+      stopwatch& watch = watch_of(row.device(), /*waits=*/false);
+      timed = contended_pass(row.device(), watch,
+                             [&](auto& probe) { return latest_ = take(watch, probe); });
+      as_in_turns(timed, limits.shares.turns());
+    } else if (row.contended()) {
       stopwatch& watch = watch_of(row.device(), /*waits=*/true);
       timed = contended_pass(row.device(), watch, [&](auto& probe) {
         samples taken;
@@ -97,9 +104,13 @@ class measurer {
     // A step that is enqueued as a whole, or replayed, cannot be interrupted between layers.
     const step_parts parts =
         model.device().has_graphs() ? step_parts::whole : step_parts::stretches;
-    stopwatch& watch = watch_of(model.device(), model.communicates());
+    const bool beside = limits.shares.streams > 1;
+    stopwatch& watch = watch_of(model.device(), model.communicates() || beside);
     result::measurement timed =
-        model.overlaps()
+        beside
+            ? contended_pass(model.device(), watch,
+                             [&](auto& /*probe*/) { return latest_ = served_steps(model, limits); })
+        : model.overlaps()
             ? contended_pass(model.device(), watch,
                              [&](auto& probe) { return take(watch, probe, step_parts::whole); })
             : least_disturbed_pass(
@@ -116,6 +127,9 @@ class measurer {
     model.activate();
     clocks.measure_pass(model, probe_of(model.device(), limits), sampling_of(limits));
   }
+
+  /// The calls of the latest pass beside other streams, in the order of time.
+  [[nodiscard]] const samples& latest() const { return latest_; }
 
   /// Share of the time in which the processors were slower than usual; nothing before a probe was
   /// used.
@@ -151,6 +165,11 @@ class measurer {
     sampling how = sampling_of(limits);
     if (limits.single_call) return how;
     how.least_time = std::max(how.least_time, row.min_pass_seconds());
+    if (limits.shares.streams > 1) {  // so that it tells how steps vary
+      constexpr double most = 0.05;   // seconds
+      const double step = limits.step_seconds / limits.shares.turns();
+      how.least_time = std::max(how.least_time, std::min(step, most));
+    }
     how.most_time = 4 * how.least_time;
     how.most_calls = row.calls().most_calls();
     // A warm-up is useless for long calls that are set up one by one: a call then leaves nothing in
@@ -158,6 +177,37 @@ class measurer {
     const bool one_by_one = how.most_calls == 1;
     if (one_by_one && limits.call_seconds > how.most_time) how.warm_up = 0;
     return how;
+  }
+
+  /// Steps of a stream, from end to end, by the wall clock alone: where streams take turns on a
+  /// processor, the system lets another one run at calls such as those that read other clocks.
+  [[nodiscard]] static samples served_steps(chain& model, const pass_limits& limits) {
+    constexpr double least_seconds = 0.3;  // for the quantiles
+    const double pass = limits.single_call ? 0 : std::max(limits.min_time, least_seconds);
+    for (std::size_t i = 0; i < model.warm_up_steps(); ++i) {
+      model.set_up();
+      model.run(0, model.layers());
+    }
+    samples taken;
+    taken.calls_per_sample = 1;
+    do {
+      model.set_up();
+      const double begin = stopwatch::now();
+      model.run(0, model.layers());
+      const double seconds = stopwatch::now() - begin;
+      taken.add({seconds, seconds, seconds});
+    } while (!interrupt_guard::interrupted() && taken.timed < pass);
+    return taken;
+  }
+
+  /// Makes the times of calls, which are those of a processor, last as long as they do where that
+  /// many streams take turns on it. The system gives each the same share.
+  static void as_in_turns(result::measurement& timed, int turns) {
+    timed.seconds *= turns;
+    for (const char* of : {"low_s", "high_s", "mean_s", "min_s", "p95_s", "p99_s"}) {
+      const auto found = timed.counters.find(of);
+      if (found != timed.counters.end()) found->second *= turns;
+    }
   }
 
   /// Times a pass of a row whose calls are replayed as a graph.
@@ -243,6 +293,7 @@ class measurer {
   stopwatch wall_{clock::wall};
   device_warmer warmer_;
   retry_benefit retry_;
+  samples latest_;  ///< see latest()
   std::map<const compute_device*, std::unique_ptr<stopwatch>> watches_;
   std::map<compute_device*, std::unique_ptr<frequency_probe>> probes_;
 };

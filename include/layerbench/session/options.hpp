@@ -30,6 +30,7 @@ struct options {
   std::vector<std::string> dtypes{"f32"};
   std::vector<std::string> backends;  ///< empty: all that can run, reference if no other can
   std::vector<int> threads;           ///< empty: default_threads
+  std::vector<int> streams{1};        ///< instances of the model that share the threads
   std::string places;                 ///< of threads, as in OMP_PLACES; empty: chosen
   std::string numa = "first-touch";   ///< where memory lies: a machine::numa_policy
   std::string phase = "inference";
@@ -96,8 +97,9 @@ struct options {
   std::string min_time = "0.005";
   int repetitions = 7;
 
-  int default_threads = 1;  ///< as many as a backend of this build can use
-  std::string command;      ///< the command line, as a shell reads it
+  int default_threads = 1;         ///< as many as a backend of this build can use
+  std::vector<std::string> words;  ///< of the command line, the program's name first
+  std::string command;             ///< the command line, as a shell reads it
   std::map<std::string, std::string>
       variables;  ///< by option: the environment variable that set it
 

@@ -13,6 +13,7 @@
 #include <new>
 #include <optional>
 #include <random>
+#include <ranges>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -42,7 +43,8 @@ LAYERBENCH_INLINE runner::runner(const std::vector<benchmark_row*>& rows,
                                  const stopping_limits& limits,
                                  const preparation_options& preparation,
                                  processor_reader read_processors, probe_maker make_probe,
-                                 std::function<double()> now, const energy_request& energy)
+                                 std::function<double()> now, const energy_request& energy,
+                                 stream_group* streams)
     : now_(std::move(now)),
       queue_(make_work_queue(rows, chains)),
       criterion_(limits),
@@ -50,7 +52,8 @@ LAYERBENCH_INLINE runner::runner(const std::vector<benchmark_row*>& rows,
       preparation_(preparation),
       measurer_(std::move(make_probe)),
       read_processors_(std::move(read_processors)),
-      energy_of_layers_(energy.of_layers) {
+      energy_of_layers_(energy.of_layers),
+      streams_(streams) {
   if (energy.counter) energy_.emplace(energy.counter, now_);
 }
 
@@ -110,6 +113,7 @@ LAYERBENCH_INLINE void runner::run_group(case_group& group) {
   for (std::int64_t round = next_round_; !interrupt_guard::interrupted(); ++round) {
     if (!run_round(group, round)) break;
   }
+  if (streams_ != nullptr) streams_->end_case();
   for (case_state& model_case : group) {
     if (model_case.end_to_end) model_case.end_to_end->chain.reset();
     for (row_state& row : model_case.rows) row.benchmark->release();
@@ -427,11 +431,16 @@ LAYERBENCH_INLINE bool runner::run_round(case_group& group, std::int64_t round) 
   for (auto& [model_case, passes] : chains) {
     if (interrupted || passes.empty()) continue;
     results_->chains.push_back(merged_passes(std::move(passes)));
+    if (model_case->name.streams() > 1) model_case->stream.add_to_chain(results_->chains.back());
     ++model_case->chain_rounds;
   }
   if (host_disturbed(before, read_processors_())) mark_disturbed(group, round);
   if (!interrupted) end_round(group);
   return !interrupted;
+}
+
+LAYERBENCH_INLINE void runner::run_beside(const case_state& model_case) {
+  if (streams_ != nullptr) streams_->run_beside(model_case.name);
 }
 
 LAYERBENCH_INLINE void runner::begin_round(std::int64_t round) {
@@ -501,7 +510,7 @@ LAYERBENCH_INLINE double& runner::pass_seconds(const scheduled_pass& of) {
   return of.row != nullptr ? of.row->pass_seconds : of.model_case->chain_pass_seconds;
 }
 
-LAYERBENCH_INLINE void runner::measure_row(const case_state& model_case, row_state& row,
+LAYERBENCH_INLINE void runner::measure_row(case_state& model_case, row_state& row,
                                            std::int64_t round) {
   display_->step(row.benchmark->name().text());
   result::measurement timed;
@@ -510,12 +519,29 @@ LAYERBENCH_INLINE void runner::measure_row(const case_state& model_case, row_sta
     limits.min_time = criterion_.pass_time(model_case, row);
     limits.step_seconds = model_case.step_seconds();
     limits.call_seconds = row.call_seconds();
+    run_beside(model_case);
     timed = measurer_.time_row(*row.benchmark, limits);
+    if (limits.shares.streams > 1 && model_case.watched_round != round) {
+      model_case.watched_round = round;
+      model_case.stream.watch_waits();
+      model_case.stream.add_to_row(timed);
+    }
   });
   if (timed.calls == 0) return;
   timed.round = round;
   row.add_round(timed);
+  watch_calls(model_case, row);
   results_->rows.push_back(std::move(timed));
+}
+
+LAYERBENCH_INLINE void runner::watch_calls(case_state& model_case, const row_state& row) {
+  if (model_case.name.streams() == 1 || !row.in_model) return;
+  const int turns = streams_->shares_of(model_case.name).turns();
+  const samples& taken = measurer_.latest();
+  const auto rounds = std::views::values(row.timing.rounds);
+  const double usual = stats::mean({rounds.begin(), rounds.end()}) / turns;
+  model_case.stream.add_calls(taken.seconds, static_cast<double>(taken.calls_per_sample), usual,
+                              model_case.step_seconds() / turns, row.step_seconds(usual));
 }
 
 LAYERBENCH_INLINE void runner::measure_chain(case_state& model_case, std::int64_t round,
@@ -524,10 +550,12 @@ LAYERBENCH_INLINE void runner::measure_chain(case_state& model_case, std::int64_
   display_->note("chain of " + model_case.name.text());
   result::measurement timed;
   attempt_chain(model_case, [&] {
+    run_beside(model_case);
     timed = measurer_.time_chain(*model_case.end_to_end->chain, limits_of(model_case));
   });
   if (!model_case.end_to_end) passes.clear();
   if (timed.calls == 0) return;
+  if (model_case.name.streams() > 1) model_case.stream.add_steps(measurer_.latest().seconds);
   timed.name = result::row_name::chain(model_case.name);
   timed.round = round;
   model_case.end_to_end->step_seconds = timed.seconds;
@@ -541,8 +569,10 @@ LAYERBENCH_INLINE void runner::time_layers(case_state& model_case) {
   if (!budget_.fits(model_case, model_case.chain_pass_seconds)) return;
   display_->note("clocks in the chain of " + model_case.name.text());
   const double start = now_();
-  attempt_chain(model_case,
-                [&] { measurer_.time_layers(*whole.chain, *whole.clocks, limits_of(model_case)); });
+  attempt_chain(model_case, [&] {
+    run_beside(model_case);
+    measurer_.time_layers(*whole.chain, *whole.clocks, limits_of(model_case));
+  });
   if (!model_case.end_to_end) return;
   std::vector<result::planned>& step = results_->manifest[model_case.name];
   for (std::size_t i = 0; i < step.size(); ++i) {
@@ -640,11 +670,14 @@ void runner::add_energy(case_state& model_case, std::vector<result::measurement>
 
 LAYERBENCH_INLINE pass_limits runner::limits_of(const case_state& model_case) const {
   const bool over_budget = criterion_.over_budget(model_case, queue_);
+  const stream_shares shares =
+      streams_ == nullptr ? stream_shares{} : streams_->shares_of(model_case.name);
   return {.min_time = criterion_.chain_pass_time(),
           .over_budget = over_budget,
-          .repeats = !over_budget || !budget_.exists(),
+          .repeats = (!over_budget || !budget_.exists()) && shares.streams == 1,
           .steady_clocks = criterion_.limits().steady_clocks && !over_budget,
-          .single_call = criterion_.limits().single_call};
+          .single_call = criterion_.limits().single_call,
+          .shares = shares};
 }
 
 LAYERBENCH_INLINE void runner::mark_disturbed(case_group& group, std::int64_t round) {

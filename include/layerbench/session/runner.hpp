@@ -30,6 +30,7 @@
 #include <layerbench/session/measurer.hpp>
 #include <layerbench/session/relative_cost.hpp>
 #include <layerbench/session/stopping_criterion.hpp>
+#include <layerbench/session/streams.hpp>
 #include <layerbench/session/work_queue.hpp>
 
 namespace layerbench::run {
@@ -39,12 +40,13 @@ namespace layerbench::run {
 class runner {
  public:
   /// `read_processors` reads what the host of a virtual machine took, `make_probe` makes frequency
-  /// probes, `now` is the clock of the budget. `energy`: what energy is measured.
+  /// probes, `now` is the clock of the budget. `energy`: what energy is measured. `streams`: those
+  /// beside the measured one; null where no case has any.
   runner(const std::vector<benchmark_row*>& rows, const std::vector<chain_spec>& chains,
          const stopping_limits& limits, const preparation_options& preparation = {},
          processor_reader read_processors = processor_times_now,
          probe_maker make_probe = frequency_probe_of, std::function<double()> now = stopwatch::now,
-         const energy_request& energy = {});
+         const energy_request& energy = {}, stream_group* streams = nullptr);
   runner(const runner&) = delete;
   runner& operator=(const runner&) = delete;
   ~runner() = default;
@@ -233,6 +235,8 @@ class runner {
   /// Runs all passes of a round. Returns false if nothing was left to measure, or on an interrupt:
   /// the round then has no chains.
   bool run_round(case_group& group, std::int64_t round);
+  /// Has the other streams of the case run, and no others.
+  void run_beside(const case_state& model_case);
   void begin_round(std::int64_t round);
   void end_round(case_group& group);
 
@@ -250,7 +254,10 @@ class runner {
   /// Seconds that a pass takes, as far as known.
   [[nodiscard]] static double& pass_seconds(const scheduled_pass& of);
 
-  void measure_row(const case_state& model_case, row_state& row, std::int64_t round);
+  void measure_row(case_state& model_case, row_state& row, std::int64_t round);
+
+  /// Notes how the calls of the row's latest pass varied, if streams ran beside.
+  void watch_calls(case_state& model_case, const row_state& row);
 
   void measure_chain(case_state& model_case, std::int64_t round,
                      std::vector<result::measurement>& passes);
@@ -295,6 +302,7 @@ class runner {
   std::optional<energy_measurer> energy_;  ///< nothing once its counter has failed
   bool energy_of_layers_ = false;
   std::string energy_failure_;  ///< see energy_failure()
+  stream_group* streams_ = nullptr;
   result::results* results_ = nullptr;
   const std::function<void()>* checkpoint_ = nullptr;
   const std::function<void()>* before_round_ = nullptr;

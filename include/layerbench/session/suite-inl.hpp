@@ -27,6 +27,7 @@
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/graph_variants.hpp>
 #include <layerbench/session/planned_step.hpp>
+#include <layerbench/session/streams.hpp>
 #include <layerbench/session/suite.hpp>
 #include <layerbench/session/suite_devices.hpp>
 
@@ -52,7 +53,7 @@ namespace detail {
 struct case_settings {
   result::case_name model_case;
   plan_request request;
-  int threads;
+  int threads;  ///< of one stream
   number_class numbers;
   std::vector<std::string> caches;
 };
@@ -138,7 +139,7 @@ class suite_builder {
 
   /// The settings of a case, with those of its parameters that its name must show.
   [[nodiscard]] case_settings settings_of(const model::graph& graph, const std::string& backend,
-                                          const std::string& type, int threads,
+                                          const std::string& type, int threads, int streams,
                                           number_class numbers) const {
     const layout image_layout = from_name<layout>(o_.layout).value();
     result::case_name model_case{backend, type, graph.name, model::batch(graph), {}};
@@ -158,13 +159,14 @@ class suite_builder {
         what_.peaks || timing_ == default_timing(o_.data_parallel || what_.collective);
     if (!usual && has_timings(backend, known_)) model_case.parameters["timing"] = o_.timing;
     if (threads != o_.default_threads) model_case.parameters["threads"] = std::to_string(threads);
+    if (streams > 1) model_case.parameters["streams"] = std::to_string(streams);
     if (what_.collective && ranks(backend) > 1) {
       model_case.parameters["ranks"] = std::to_string(ranks(backend));
     }
     if (ranks_ != nullptr) model_case.parameters["ranks"] = std::to_string(ranks_->size());
     return {model_case,
             {op::pass::fwd, dtype_from(type).value(), image_layout, o_.workspace_limit},
-            threads,
+            stream_shares{streams, threads}.threads_each(),
             numbers,
             caches_of(graph)};
   }
@@ -287,7 +289,9 @@ class suite_builder {
     const auto ranks = static_cast<std::size_t>(shares_memory ? ranks_->ranks_on_host() : 1);
     const std::size_t copies =
         beside == nullptr ? ranks : 2 * ranks;  // the overlapped chain is run in addition
-    const auto bytes = [step, copies] { return copies * step->chain_bytes(); };
+    const auto bytes = [step, all = copies * static_cast<std::size_t>(c.model_case.streams())] {
+      return all * step->chain_bytes();
+    };
     std::vector<std::vector<std::size_t>> calls;
     for (const model::primitive& p : primitives) calls.push_back(p.calls);
     all_.chains.push_back({c.model_case, make, bytes, std::move(calls)});
@@ -379,9 +383,12 @@ LAYERBENCH_INLINE suite make_suite(const options& o, const program& what, const 
       for (const std::string& type : o.dtypes) {
         for (const int threads : o.threads) {
           const model::graph& graph = graph_of(backend_name, type, threads);
-          for (const std::string& data : o.data) {
-            const auto numbers = from_name<number_class>(data).value();
-            maker.add_case(graph, maker.settings_of(graph, backend_name, type, threads, numbers));
+          for (const int streams : o.streams) {
+            for (const std::string& data : o.data) {
+              const auto numbers = from_name<number_class>(data).value();
+              maker.add_case(
+                  graph, maker.settings_of(graph, backend_name, type, threads, streams, numbers));
+            }
           }
         }
       }

@@ -36,12 +36,11 @@ struct suite {
 using name_filter = std::function<bool(const std::vector<std::string>& names)>;
 
 /// Builds the suite of a program: its ops, in all models, under all conditions of `o`, in the
-/// order models, batches, tokens, contexts, fusions, backends, data types, threads, data. Needs no
-/// device, but for layout any, reused memory and training, where the library decides what a step
-/// consists of.
-/// With `ranks` steps are those of models that these train together. Where no row of a case is
-/// `wanted` it is not planned, and in none of the lists. Throws bad_input, usage_error,
-/// unavailable.
+/// order models, batches, tokens, contexts, fusions, backends, data types, threads, streams, data.
+/// Needs no device, but for layout any, reused memory and training, where the library decides what
+/// a step consists of. With `ranks` steps are those of models that these train together. Where no
+/// row of a case is `wanted` it is not planned, and in none of the lists. Throws bad_input,
+/// usage_error, unavailable.
 [[nodiscard]] suite make_suite(const options& o, const program& what, const registry& known,
                                data_parallel_group* ranks = nullptr,
                                const name_filter& wanted = {});

@@ -21,7 +21,7 @@ namespace detail {
     return a.parameter(parameter, "") == b.parameter(parameter, "");
   };
   return a.model == b.model && a.batch == b.batch && same("tokens") && same("context") &&
-         same("threads");
+         same("threads") && same("streams");
 }
 
 /// Finds or adds the case.

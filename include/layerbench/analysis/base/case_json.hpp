@@ -5,6 +5,7 @@
 #include <optional>
 
 #include <layerbench/result/name.hpp>
+#include <layerbench/result/stream_latency.hpp>
 #include <layerbench/shape/json.hpp>
 
 /// What the JSON of several subcommands has alike.
@@ -22,6 +23,14 @@ template <class Number>
           {"backend", of.backend},
           {"dtype", of.dtype},
           {"batch", of.batch}};
+}
+
+[[nodiscard]] inline json::value latencies_json(const result::latencies& of) {
+  json::value fields = json::value::object();
+  for (std::size_t i = 0; i < of.size(); ++i) {
+    fields[std::string(result::latency_quantiles.at(i).name)] = of.at(i);
+  }
+  return fields;
 }
 
 }  // namespace layerbench::analysis::detail

@@ -17,6 +17,7 @@
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/result/step_time.hpp>
+#include <layerbench/result/stream_latency.hpp>
 
 namespace layerbench::analysis {
 
@@ -77,7 +78,8 @@ struct prediction {
   std::optional<peaks> limits = {};        ///< peaks of the device, if measured
   std::optional<text_length> text = {};    ///< of models of texts, if their shape file is known
   std::vector<step_energy> energies = {};  ///< of the whole step, as measured; by counter
-  std::optional<double> left_out = {};     ///< share of the model's FLOPs that its import left out
+  std::optional<result::latencies> latencies = {};  ///< of single steps, where streams are several
+  std::optional<double> left_out = {};  ///< share of the model's FLOPs that its import left out
 
   /// Whether the step has a time although layers are missing, or nodes of the model.
   [[nodiscard]] bool partial() const { return step && (!missing.empty() || left_out); }
@@ -99,11 +101,11 @@ struct prediction {
   }
   [[nodiscard]] std::optional<double> images_per_second() const {
     if (!step) return std::nullopt;
-    return static_cast<double>(model_case.batch * model_case.ranks()) / step->seconds;
+    return static_cast<double>(model_case.images()) / step->seconds;
   }
   /// Joules per image of a step that takes `joules`.
   [[nodiscard]] double per_image(double joules) const {
-    return joules / static_cast<double>(model_case.batch * model_case.ranks());
+    return joules / static_cast<double>(model_case.images());
   }
   /// Nothing for a step that takes no energy, as far as it could be told.
   [[nodiscard]] std::optional<double> images_per_joule(double joules) const {

@@ -252,6 +252,14 @@ LAYERBENCH_INLINE prediction predict_case(const planned_case& planned, const tim
     time.add_overhead(chosen.overhead_per_step +
                       static_cast<double>(result.calls) * chosen.overhead_per_layer);
     result.step = time;
+    const auto streams = static_cast<int>(planned.model_case.streams());
+    const int threads = std::max(1, static_cast<int>(result.threads));
+    for (const result::results* file : files) {
+      auto known = result::expected_latencies(file->rows, planned.model_case, time.seconds,
+                                              std::max(1, streams / threads),
+                                              std::max(1, threads / streams));
+      if (known) result.latencies = known;
+    }
   }
   return result;
 }

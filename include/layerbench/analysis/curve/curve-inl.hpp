@@ -223,10 +223,26 @@ struct departure {
 
 [[nodiscard]] inline double items_of(const curve& of, std::int64_t size) {
   const prediction& first = of.measured.front();
-  const auto batch = static_cast<double>(
-      (of.over == size_axis::batch ? size : first.model_case.batch) * first.model_case.ranks());
+  const auto batch =
+      static_cast<double>((of.over == size_axis::batch ? size : first.model_case.batch) *
+                          first.model_case.ranks() * first.model_case.streams());
   if (!first.text) return batch;
   return batch * static_cast<double>(of.over == size_axis::tokens ? size : first.text->tokens);
+}
+
+/// How much longer than the mean the slowest step of a hundred takes at a size: as at the nearest
+/// measured size; 0 where that is not known.
+[[nodiscard]] inline double slowest_over_mean(const curve& of, std::int64_t size) {
+  double ratio = 0;
+  double nearest = HUGE_VAL;
+  for (std::size_t i = 0; i < of.measured.size(); ++i) {
+    const prediction& p = of.measured[i];
+    const double distance = std::abs(octave(of.sizes[i]) - octave(size));
+    if (!p.latencies || distance >= nearest) continue;
+    nearest = distance;
+    ratio = p.latencies->back() / p.step->seconds;
+  }
+  return ratio;
 }
 
 /// The ratios of chains and sums.
@@ -294,6 +310,7 @@ inline void add_points(curve& to, const curve_options& wanted) {
          size > to.sizes.back() ? point_source::extrapolated : point_source::interpolated,
          through.has_interval()});
   }
+  for (curve_point& one : to.points) one.slowest = slowest_over_mean(to, one.size) * one.seconds;
 }
 
 }  // namespace detail
@@ -324,7 +341,7 @@ LAYERBENCH_INLINE const curve_point* curve::knee() const {
 LAYERBENCH_INLINE const curve_point* curve::best_within_limit() const {
   const curve_point* best = nullptr;
   for (const curve_point& one : points) {
-    if (!most_seconds || !one.has_interval || one.high > *most_seconds) continue;
+    if (!most_seconds || !one.has_interval || one.latency() > *most_seconds) continue;
     const bool is_better =
         best == nullptr || over == size_axis::context || one.per_second() > best->per_second();
     if (is_better) best = &one;
@@ -376,6 +393,23 @@ LAYERBENCH_INLINE std::vector<curve> curves_of(std::span<const prediction> predi
     }
   }
   return curves;
+}
+
+LAYERBENCH_INLINE std::vector<const curve*> best_of(std::span<const curve> curves) {
+  std::map<std::pair<std::string, std::string>, std::vector<const curve*>> by_model;
+  for (const curve& of : curves) {
+    const result::case_name& model_case = of.measured.front().model_case;
+    by_model[{model_case.model, model_case.phase()}].push_back(&of);
+  }
+  std::vector<const curve*> best;
+  for (const std::vector<const curve*>& all : std::views::values(by_model)) {
+    const auto rate = [](const curve* of) {
+      const curve_point* one = of->best();
+      return one == nullptr ? 0 : one->per_second();
+    };
+    if (all.size() > 1) best.push_back(*std::ranges::max_element(all, {}, rate));
+  }
+  return best;
 }
 
 LAYERBENCH_INLINE std::optional<std::int64_t> next_size(const curve& of, double goal,

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
@@ -51,9 +52,13 @@ struct curve_point {
   double high;
   double items;  ///< images, or tokens of models of texts, in the step
   point_source from;
-  bool has_interval;  ///< false: too many timings of a measured neighbour were disturbed
+  bool has_interval;   ///< false: too many timings of a measured neighbour were disturbed
+  double slowest = 0;  ///< seconds of the slowest step of a hundred (p99); 0: not known
 
   [[nodiscard]] double per_second() const { return items / seconds; }
+  /// The seconds that must not exceed a limit: of one stream the end of the interval, of several
+  /// those of the slowest step of a hundred, too.
+  [[nodiscard]] double latency() const { return std::max(high, slowest); }
   /// Half of the interval, relative to the time.
   [[nodiscard]] double width() const { return (high - low) / 2 / seconds; }
 };
@@ -107,9 +112,13 @@ struct curve {
   [[nodiscard]] const curve_point* fastest() const;
   /// The first point with knee_share of the highest throughput.
   [[nodiscard]] const curve_point* knee() const;
-  /// The point of the highest throughput, or of the longest context, among those whose intervals
-  /// end at most at `most_seconds`; null if there is none.
+  /// The point of the highest throughput, or of the longest context, among those whose latency()
+  /// is at most `most_seconds`; null if there is none.
   [[nodiscard]] const curve_point* best_within_limit() const;
+  /// The point that is best: within the limit if there is one, else the fastest; null if none is.
+  [[nodiscard]] const curve_point* best() const {
+    return most_seconds ? best_within_limit() : fastest();
+  }
   /// The point of that size; null if it is not among the points.
   [[nodiscard]] const curve_point* at(std::int64_t size) const;
 };
@@ -125,6 +134,10 @@ struct curve {
 /// interpolated over octaves of size, which leaves the relative intervals as they are.
 [[nodiscard]] std::vector<curve> curves_of(std::span<const prediction> predictions,
                                            const curve_options& wanted = {});
+
+/// For each model and phase with several curves, of other threads, streams or conditions: the one
+/// whose best() point has the highest throughput.
+[[nodiscard]] std::vector<const curve*> best_of(std::span<const curve> curves);
 
 /// The size to measure next: that of the widest interval, relative to its time, up to `most`. Of
 /// nearly equal ones it is odd where the measured size before is even, and the reverse: libraries

@@ -21,6 +21,7 @@ namespace detail {
           {"seconds_per_step", of.seconds},
           {"seconds_low", if_known(of.low)},
           {"seconds_high", if_known(of.high)},
+          {"seconds_p99", of.slowest > 0 ? json::value(of.slowest) : json::value(nullptr)},
           {"items_per_second", of.per_second()},
           {"from", name(of.from)}};
 }
@@ -65,7 +66,15 @@ namespace detail {
 [[nodiscard]] inline json::value to_json(std::span<const curve> curves) {
   json::value list = json::value::array();
   for (const curve& of : curves) list.push_back(detail::curve_json(of));
-  return {{"schema", 1}, {"curves", list}};
+  json::value best = json::value::array();
+  for (const curve* of : best_of(curves)) {
+    const curve_point* one = of->best();
+    best.push_back({{"case", of->measured.front().model_case.text()},
+                    {"threads", of->measured.front().threads},
+                    {"streams", of->measured.front().model_case.streams()},
+                    {"point", one == nullptr ? json::value(nullptr) : detail::point_json(*one)}});
+  }
+  return {{"schema", 1}, {"curves", list}, {"best", best}};
 }
 
 }  // namespace layerbench::analysis

@@ -28,7 +28,9 @@ namespace detail {
       format::rate(one.per_second(), digits), rate_unit(of),
       format::milliseconds(one.seconds, digits),
       one.has_interval ? format::between({one.low, one.high}, digits) : "interval not known",
-      name(one.from));
+      one.slowest > 0
+          ? fmt::format("p99 {} ms, {}", format::milliseconds(one.slowest, digits), name(one.from))
+          : std::string(name(one.from)));
 }
 
 /// The sizes that a table shows.
@@ -125,6 +127,21 @@ LAYERBENCH_INLINE std::string text(std::span<const curve> curves) {
   for (const curve& of : curves) {
     out += (out.empty() ? "" : "\n") + headline(of) + '\n' + summary_text(of) + '\n' +
            text(to_table(of));
+  }
+  return out + best_text(curves);
+}
+
+LAYERBENCH_INLINE std::string best_text(std::span<const curve> curves) {
+  std::string out;
+  for (const curve* of : best_of(curves)) {
+    const curve_point* one = of->best();
+    const std::string limit =
+        of->most_seconds ? fmt::format(" within {} ms", format::milliseconds(*of->most_seconds))
+                         : "";
+    out += fmt::format("\nbest of all curves{}: {}\n", limit,
+                       one == nullptr
+                           ? "none"
+                           : fmt::format("{}\n  {}", headline(*of), detail::point_text(*of, *one)));
   }
   return out;
 }

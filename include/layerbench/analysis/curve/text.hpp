@@ -25,7 +25,10 @@ namespace layerbench::analysis {
 /// throughput.
 [[nodiscard]] table to_table(const curve& of, bool bars = true);
 
-/// Each curve with its summary and its table.
+/// The best point of each model that has several curves (best_of()).
+[[nodiscard]] std::string best_text(std::span<const curve> curves);
+
+/// Each curve with its summary and its table, then the best points.
 [[nodiscard]] std::string text(std::span<const curve> curves);
 
 /// One row per size of each curve.

@@ -97,6 +97,7 @@ LAYERBENCH_INLINE json::value prediction_json(const prediction& p) {
   result["tokens"] = p.text ? json::value(p.text->tokens) : json::value(nullptr);
   result["context"] = p.text ? json::value(p.text->context) : json::value(nullptr);
   result["tokens_per_second"] = or_null(p.tokens_per_second());
+  if (p.latencies) result["latency_seconds"] = latencies_json(*p.latencies);
   if (!p.energies.empty()) result["energies"] = energies_json(p);
   result["partial"] = p.partial();
   result["left_out"] = or_null(p.left_out);

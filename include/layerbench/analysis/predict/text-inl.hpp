@@ -103,6 +103,18 @@ namespace detail {
                      tokens == 1 ? "one output token" : "all of these");
 }
 
+/// How long single steps of a stream take.
+[[nodiscard]] inline std::string latency_text(const prediction& p) {
+  if (!p.latencies) return "";
+  std::vector<std::string> shown;
+  for (std::size_t i = 0; i < p.latencies->size(); ++i) {
+    shown.push_back(fmt::format("{} {}", result::latency_quantiles.at(i).name,
+                                format::milliseconds(p.latencies->at(i), p.digits())));
+  }
+  return fmt::format("  latency of each of the {} streams, in ms: {}\n", p.model_case.streams(),
+                     fmt::join(shown, ", "));
+}
+
 [[nodiscard]] inline std::string throughput_text(const prediction& p) {
   if (!p.step) return "  no throughput: a step has layers that were not measured\n";
   const step_time& step = *p.step;
@@ -119,6 +131,7 @@ namespace detail {
       p.partial() ? fmt::format("  PARTIAL, of the {} layers only: at least {}; at most {}\n",
                                 p.missing.empty() ? "model's" : "measured", time, rates)
                   : fmt::format("  {}, {}\n", rates, time);
+  text += latency_text(p);
   text += text_length_text(p);
   if (step.protocol_half_width) {
     text += fmt::format("  interval: the rounds ({}) and the usual error of such sums ({})\n",

@@ -58,6 +58,10 @@ namespace detail {
   result["predicted_disturbed"] = p.disturbed;
   result["left_out"] = or_null(p.left_out);
   result["quieter_half"] = entry.of_quieter_half;
+  if (p.latencies && entry.latencies) {
+    result["predicted_latency_seconds"] = latencies_json(*p.latencies);
+    result["measured_latency_seconds"] = latencies_json(*entry.latencies);
+  }
   if (!entry.layers().empty()) {
     const char* seconds = entry.profiled ? "engine_seconds" : "chain_seconds";
     result["parts"] = parts_json(entry.step_parts(), "part", seconds);

@@ -104,6 +104,23 @@ namespace detail {
   return layers;
 }
 
+/// The latencies of single steps, predicted and measured; empty for one stream.
+[[nodiscard]] inline std::string latencies_text(const validated& of) {
+  const auto& predicted = of.predicted.latencies;
+  if (!predicted || !of.latencies) return {};
+  std::vector<std::string> entries;
+  for (std::size_t i = 0; i < predicted->size(); ++i) {
+    const double measured = of.latencies->at(i);
+    entries.push_back(
+        fmt::format("{} {} / {} ({})", result::latency_quantiles.at(i).name,
+                    format::milliseconds(predicted->at(i), of.predicted.digits()),
+                    format::milliseconds(measured, of.measured.digits()),
+                    format::signed_percent(predicted->at(i) / measured - 1, of.digits())));
+  }
+  return fmt::format("{}: latency in ms, predicted / measured: {}\n", headline(of.predicted),
+                     fmt::join(entries, ", "));
+}
+
 /// The error of a case by op, and its layers with the largest errors in seconds. Empty if no
 /// clocks were read inside the end-to-end run.
 [[nodiscard]] inline std::string parts_text(const validated& of) {
@@ -159,7 +176,7 @@ LAYERBENCH_INLINE std::string remarks(const validation& all) {
         out += fmt::format("{}: partial model: {}\n", headline(entry.predicted),
                            format::left_out(*entry.predicted.left_out));
       }
-      out += detail::parts_text(entry);
+      out += detail::latencies_text(entry) + detail::parts_text(entry);
     }
   }
   for (const unvalidated& other : all.left_out) {

@@ -247,6 +247,10 @@ inline void validate_case(const result::case_name& model_case, const chain_rows&
     if (calls != nullptr && !has_chain(*calls, rows)) calls = nullptr;
     all.cases.push_back(
         validated_pair(*planned, std::move(predicted), *step, rows, calls, files, chosen));
+    for (const result::results* file : files) {
+      auto known = result::measured_latencies(file->chains, model_case);
+      if (known) all.cases.back().latencies = known;
+    }
     return;
   }
   try {

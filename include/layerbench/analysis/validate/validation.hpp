@@ -63,6 +63,7 @@ struct validated {
   std::vector<std::pair<std::string, double>> in_no_layer = {};
   /// A profile is left out, since the manifest does not name the layers of equal calls.
   bool has_unnamed_layers = false;
+  std::optional<result::latencies> latencies = {};  ///< of single steps, as measured
   bool of_quieter_half = false;  ///< both sides are of the quieter half of rounds in turns
 
   /// The error relative to the measured time: 0.1 for a prediction that is 10 % too slow.

@@ -1,0 +1,102 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <gmock/gmock.h>
+
+#include "support/bench.hpp"
+
+/// bench_model --streams: instances of a model side by side.
+namespace layerbench {
+namespace bench_streams_test {
+
+using ::testing::HasSubstr;
+using testing::texts;
+
+class Streams : public ::testing::Test {
+ protected:
+  [[nodiscard]] testing::outcome bench(const texts& arguments) const {
+    return directory_.bench("bench_model", arguments);
+  }
+  testing::tiny_directory directory_;
+};
+
+json::value json_of(const texts& command) {
+  const testing::outcome done = testing::run(LAYERBENCH_TOOL, command);
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  return json::value::parse(done.out);
+}
+
+TEST_F(Streams, AreCasesWithTheirOwnRowsAndSteps) {
+  const result::results found =
+      directory_.measure({"--threads=2", "--streams=1,2,4", "--chain", "--cache=model"});
+  std::map<std::int64_t, int> rows;
+  for (const result::measurement& row : found.rows) {
+    EXPECT_EQ(row.error, "");
+    ++rows[row.name.model_case.streams()];
+  }
+  EXPECT_EQ(rows[1], rows[2]);
+  EXPECT_EQ(rows[1], rows[4]);
+  for (const result::measurement& chain : found.chains) {
+    EXPECT_EQ(chain.error, "");
+    const bool several = chain.name.model_case.streams() > 1;
+    EXPECT_EQ(chain.counters.contains("latency_p99_s"), several) << chain.name.text();
+    if (!several) continue;
+    EXPECT_LE(chain.counters.at("latency_p50_s"), chain.counters.at("latency_p99_s"));
+    EXPECT_GE(chain.counters.at("latencies"), 1);
+  }
+}
+
+TEST_F(Streams, GiveTheThroughputAndTheLatencyOfAll) {
+  static_cast<void>(
+      directory_.measure({"--threads=2", "--streams=2", "--batch=3", "--chain", "--cache=model"}));
+  const json::value predicted =
+      json_of({"predict", directory_.results, "--format=json"})["predictions"].at(0);
+  EXPECT_NEAR(predicted["images_per_second"].get<double>(),
+              2 * 3 / predicted["predicted_seconds"].get<double>(), 1e-6);
+  EXPECT_LE(predicted["latency_seconds"]["p50"], predicted["latency_seconds"]["p99"]);
+  const json::value validated =
+      json_of({"validate", directory_.results, "--format=json"})["cases"].at(0);
+  EXPECT_EQ(validated["predicted_latency_seconds"], predicted["latency_seconds"]);
+  EXPECT_GT(validated["measured_latency_seconds"]["p99"], 0);
+}
+
+TEST_F(Streams, HaveCurvesOfWhichTheBestIsNamed) {
+  const testing::outcome done = bench({"--threads=2", "--streams=1,2", "--batch=1..8", "--curve",
+                                       "--budget=2", "--benchmark_out=" + directory_.results});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, HasSubstr("best of all curves"));
+  const json::value found = json_of({"curve", directory_.results, "--format=json"});
+  ASSERT_EQ(found["curves"].size(), 2U);
+  ASSERT_EQ(found["best"].size(), 1U);
+  double most = 0;
+  for (const json::value& curve : found["curves"]) {
+    for (const json::value& point : curve["points"]) {
+      most = std::max(most, point["items_per_second"].get<double>());
+    }
+  }
+  EXPECT_EQ(found["best"][0]["point"]["items_per_second"], most);
+  const json::value none =
+      json_of({"curve", directory_.results, "--format=json", "--latency-limit=1e-6"});
+  EXPECT_EQ(none["best"][0]["point"], nullptr);
+}
+
+TEST_F(Streams, ThatMakeNoSenseAreAWrongCommand) {
+  for (const auto& [arguments, named] :
+       std::vector<std::pair<texts, std::string>>{{{"--streams=3", "--threads=2"}, "unevenly"},
+                                                  {{"--streams=2", "--plans=measured"}, "--plans"},
+                                                  {{"--streams=2", "--energy"}, "--energy"},
+                                                  {{"--streams=0"}, "0"}}) {
+    const testing::outcome done = bench(arguments);
+    EXPECT_EQ(done.exit_code, 2) << named;
+    EXPECT_THAT(done.err, HasSubstr(named));
+  }
+}
+
+}  // namespace bench_streams_test
+}  // namespace layerbench
