@@ -165,10 +165,12 @@ class measurer {
     sampling how = sampling_of(limits);
     if (limits.single_call) return how;
     how.least_time = std::max(how.least_time, row.min_pass_seconds());
-    if (limits.shares.streams > 1) {  // so that it tells how steps vary
-      constexpr double most = 0.05;   // seconds
-      const double step = limits.step_seconds / limits.shares.turns();
-      how.least_time = std::max(how.least_time, std::min(step, most));
+    if (limits.shares.streams > 1) {
+      // Tells how steps vary: for as long as a step lasts, longer where the row is much of it.
+      constexpr double longest = 0.05;  // seconds
+      constexpr double steps = 20;      // of the rows of a step together
+      const double step = std::min(longest, limits.step_seconds / limits.shares.turns());
+      how.least_time = std::max(how.least_time, step * std::max(1.0, steps * row.share()));
     }
     how.most_time = 4 * how.least_time;
     how.most_calls = row.calls().most_calls();

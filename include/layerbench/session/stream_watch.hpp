@@ -43,9 +43,9 @@ class stream_watch {
     }
   }
 
-  /// Wants a processor for a tenth of a second, and sees how often and how long it waits for it.
+  /// Wants a processor for a fifth of a second, and sees how often and how long it waits for it.
   void watch_waits() {
-    constexpr double watched = 0.1;      // seconds
+    constexpr double watched = 0.2;      // seconds
     constexpr double least_wait = 1e-4;  // seconds; interrupts are shorter
     const double begin = stopwatch::now();
     double latest = begin;

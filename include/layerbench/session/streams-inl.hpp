@@ -2,13 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <csignal>
+#include <array>
+#include <cerrno>
 #include <cstdlib>
 #include <iostream>
 #include <ranges>
 
-#include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -61,22 +62,47 @@ LAYERBENCH_INLINE stream_shares stream_shares::of(const result::case_name& model
 LAYERBENCH_INLINE stream_group::stream_group(const options& o, machine::thread_binding binding)
     : words_(o.words), default_threads_(o.default_threads), binding_(std::move(binding)) {}
 
-LAYERBENCH_INLINE stream_group::~stream_group() {
-  for (std::vector<instance>& group : std::views::values(instances_)) {
-    for (instance& other : group) {
-      other.to.reset();  // it ends at the end of its input
-      int status = 0;
-      ::waitpid(other.process, &status, 0);
-    }
-  }
+LAYERBENCH_INLINE stream_group::instance::~instance() {
+  ::close(socket_);  // it ends at the end of its input
+  int status = 0;
+  ::waitpid(process_, &status, 0);
 }
 
-LAYERBENCH_INLINE stream_group::instance stream_group::start(const stream_shares& of,
-                                                             int number) const {
-  std::array<int, 2> input{};
-  std::array<int, 2> output{};
-  if (::pipe2(input.data(), O_CLOEXEC) != 0 || ::pipe2(output.data(), O_CLOEXEC) != 0) {
-    throw error("no pipe for another stream");
+LAYERBENCH_INLINE void stream_group::instance::send(std::string line) const {
+  line += '\n';
+  ::send(socket_, line.data(), line.size(), MSG_NOSIGNAL);  // if that fails, so does await()
+}
+
+LAYERBENCH_INLINE void stream_group::instance::await(std::string_view answer) const {
+  std::string line;
+  for (char letter = 0; letter != '\n';) {
+    const ::ssize_t read = ::read(socket_, &letter, 1);
+    if (read < 0 && errno == EINTR) continue;
+    if (read <= 0) throw error("a stream beside the measured one has ended");
+    line += letter;
+  }
+  line.pop_back();
+  if (line != answer) throw error("a stream beside the measured one says: " + line);
+}
+
+LAYERBENCH_INLINE bool stream_group::instance::runs() const {
+  char letter = 0;
+  return ::recv(socket_, &letter, 1, MSG_PEEK | MSG_DONTWAIT) != 0;  // 0: at the end
+}
+
+LAYERBENCH_INLINE double stream_group::instance::processor_seconds() const {
+  ::clockid_t clock{};
+  ::timespec used{};
+  const bool known =
+      ::clock_getcpuclockid(process_, &clock) == 0 && ::clock_gettime(clock, &used) == 0;
+  return known ? static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec) : 0;
+}
+
+LAYERBENCH_INLINE std::unique_ptr<stream_group::instance> stream_group::start(
+    const stream_shares& of, int number) const {
+  std::array<int, 2> ends{};
+  if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends.data()) != 0) {
+    throw error("no socket for another stream");
   }
   std::vector<std::string> variables{fmt::format("{}={}", detail::stream_variable, number)};
   if (binding_.order != machine::thread_order::free) {
@@ -87,8 +113,7 @@ LAYERBENCH_INLINE stream_group::instance stream_group::start(const stream_shares
   ::pid_t process = 0;
   {
     child_output streams;
-    streams.send(STDIN_FILENO, input[0]);
-    streams.send(STDOUT_FILENO, output[1]);
+    for (const int one : {STDIN_FILENO, STDOUT_FILENO}) streams.send(one, ends[1]);
     const child_starter starter;
     // It inherits where this thread may run, and must have all of its places.
     const machine::processor_list own = machine::processors_of_this_thread();
@@ -97,66 +122,66 @@ LAYERBENCH_INLINE stream_group::instance stream_group::start(const stream_shares
                             environment_with(variables), streams);
     machine::run_this_thread_on(own);
   }
-  ::close(input[0]);
-  ::close(output[1]);
-  return {process, {::fdopen(input[1], "w"), std::fclose}, {::fdopen(output[0], "r"), std::fclose}};
+  ::close(ends[1]);
+  return std::make_unique<instance>(process, ends[0]);
 }
 
-LAYERBENCH_INLINE void stream_group::send(const instance& to, const std::string& line) {
-  std::fputs((line + '\n').c_str(), to.to.get());
-  std::fflush(to.to.get());  // where that fails, its answer is missing
-}
-
-LAYERBENCH_INLINE void stream_group::await(const instance& from, std::string_view answer) {
-  std::array<char, 64> line{};
-  const char* read = std::fgets(line.data(), line.size(), from.from.get());
-  if (read != nullptr && std::string_view(read).starts_with(answer)) return;
-  throw error("a stream beside the measured one has ended");
-}
-
-LAYERBENCH_INLINE void stream_group::run_beside(const result::case_name& model_case) {
-  if (running_ == model_case) return;
-  stop();
-  const stream_shares of = shares_of(model_case);
-  if (of.streams == 1) return;
-  std::vector<instance>& others = instances_[{of.streams, of.threads}];
+LAYERBENCH_INLINE const stream_group::instances& stream_group::others_of(const stream_shares& of) {
+  instances& others = others_[{of.streams, of.threads}];
   while (std::ssize(others) < of.streams - 1) {
     others.push_back(start(of, static_cast<int>(others.size()) + 1));
   }
-  running_ = model_case;
-  for (const instance& other : others) {
-    send(other, std::string(detail::run_command) + model_case.text());
+  return others;
+}
+
+LAYERBENCH_INLINE void stream_group::run_beside(const result::case_name& model_case) {
+  if (running_ == model_case && all_run()) return;
+  stop();
+  const stream_shares of = shares_of(model_case);
+  if (of.streams == 1) return;
+  const instances& others = others_of(of);
+  for (const auto& other : others) {
+    other->send(std::string(detail::run_command) + model_case.text());
   }
-  for (const instance& other : others) await(other, detail::running_answer);
+  try {
+    for (const auto& other : others) other->await(detail::running_answer);
+  } catch (const error&) {
+    others_.erase({of.streams, of.threads});
+    throw;
+  }
+  running_ = model_case;
 }
 
 LAYERBENCH_INLINE void stream_group::stop() {
   if (!running_) return;
   const stream_shares of = shares_of(*running_);
   running_.reset();
-  for (const instance& other : instances_[{of.streams, of.threads}]) {
-    send(other, std::string(detail::stop_command));
-    await(other, detail::stopped_answer);
+  const instances& others = others_.at({of.streams, of.threads});
+  for (const auto& other : others) other->send(std::string(detail::stop_command));
+  try {
+    for (const auto& other : others) other->await(detail::stopped_answer);
+  } catch (const error&) {  // all_run() says so before each pass
+    others_.erase({of.streams, of.threads});
   }
+}
+
+LAYERBENCH_INLINE bool stream_group::all_run() const {
+  const stream_shares of = shares_of(*running_);
+  return std::ranges::all_of(others_.at({of.streams, of.threads}),
+                             [](const auto& other) { return other->runs(); });
 }
 
 LAYERBENCH_INLINE void stream_group::end_case() {
   stop();
-  for (const std::vector<instance>& group : std::views::values(instances_)) {
-    for (const instance& other : group) send(other, std::string(detail::end_command));
+  for (const instances& others : std::views::values(others_)) {
+    for (const auto& other : others) other->send(std::string(detail::end_command));
   }
 }
 
 LAYERBENCH_INLINE double stream_group::processor_seconds() const {
   double sum = 0;
-  for (const std::vector<instance>& group : std::views::values(instances_)) {
-    for (const instance& other : group) {
-      ::clockid_t clock{};
-      ::timespec used{};
-      if (::clock_getcpuclockid(other.process, &clock) != 0) continue;
-      if (::clock_gettime(clock, &used) != 0) continue;
-      sum += static_cast<double>(used.tv_sec) + 1e-9 * static_cast<double>(used.tv_nsec);
-    }
+  for (const instances& others : std::views::values(others_)) {
+    for (const auto& other : others) sum += other->processor_seconds();
   }
   return sum;
 }

@@ -3,9 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstdint>
-#include <cstdio>
 #include <map>
 #include <memory>
 #include <optional>
@@ -47,10 +44,10 @@ class stream_group {
   stream_group(const options& o, machine::thread_binding binding);
   stream_group(const stream_group&) = delete;
   stream_group& operator=(const stream_group&) = delete;
-  ~stream_group();
+  ~stream_group() = default;
 
   /// From now on the other streams of that case run, and no others. Returns when their caches are
-  /// warm. Throws error where one ends.
+  /// warm. Those that have ended are started again. Throws error where one ends before that.
   void run_beside(const result::case_name& model_case);
   /// No other streams run from now on.
   void stop();
@@ -64,21 +61,38 @@ class stream_group {
   [[nodiscard]] double processor_seconds() const;
 
  private:
-  struct instance {
-    ::pid_t process;
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> to;
-    std::unique_ptr<std::FILE, int (*)(std::FILE*)> from;
-  };
+  /// A process that repeats steps; it ends with this object.
+  class instance {
+   public:
+    instance(::pid_t process, int socket) : process_(process), socket_(socket) {}
+    instance(const instance&) = delete;
+    instance& operator=(const instance&) = delete;
+    ~instance();
 
-  [[nodiscard]] instance start(const stream_shares& of, int number) const;
-  /// Sends a line; waits for the answer. Throws error where the process has ended.
-  static void send(const instance& to, const std::string& line);
-  static void await(const instance& from, std::string_view answer);
+    void send(std::string line) const;
+    /// Waits for this line. Throws error where another one comes, or none because it has ended.
+    void await(std::string_view answer) const;
+    /// Whether it has not ended.
+    [[nodiscard]] bool runs() const;
+    /// Seconds of processors that it has used.
+    [[nodiscard]] double processor_seconds() const;
+
+   private:
+    ::pid_t process_;
+    int socket_;  ///< its stdin and stdout
+  };
+  using instances = std::vector<std::unique_ptr<instance>>;
+
+  [[nodiscard]] std::unique_ptr<instance> start(const stream_shares& of, int number) const;
+  /// Whether none of those that are to run has ended.
+  [[nodiscard]] bool all_run() const;
+  /// The others of such streams; starts those that are missing.
+  [[nodiscard]] const instances& others_of(const stream_shares& of);
 
   std::vector<std::string> words_;
   int default_threads_;
   machine::thread_binding binding_;
-  std::map<std::pair<int, int>, std::vector<instance>> instances_;  ///< by streams and threads
+  std::map<std::pair<int, int>, instances> others_;  ///< by streams and threads
   std::optional<result::case_name> running_;
 };
 
