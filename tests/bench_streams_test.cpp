@@ -1,9 +1,15 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstdint>
+#include <filesystem>
+#include <fstream>
 #include <map>
+#include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -84,6 +90,60 @@ TEST_F(Streams, HaveCurvesOfWhichTheBestIsNamed) {
   const json::value none =
       json_of({"curve", directory_.results, "--format=json", "--latency-limit=1e-6"});
   EXPECT_EQ(none["best"][0]["point"], nullptr);
+}
+
+/// Processes of bench_model that run, and their parents.
+std::map<::pid_t, ::pid_t> programs() {
+  std::map<::pid_t, ::pid_t> found;
+  for (const auto& item : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream status(item.path() / "stat");
+    ::pid_t id = 0;
+    std::string program;
+    std::string state;
+    ::pid_t parent = 0;
+    if (!(status >> id >> program >> state >> parent)) continue;
+    if (program.starts_with("(bench_model") && state != "Z") found[id] = parent;
+  }
+  return found;
+}
+
+std::set<::pid_t> children_of(::pid_t of) {
+  std::set<::pid_t> found;
+  for (const auto& [id, parent] : programs()) {
+    if (parent == of) found.insert(id);
+  }
+  return found;
+}
+
+/// Waits until `done()`, for a minute.
+template <class Done>
+bool comes(Done&& done) {
+  for (int i = 0; i < 6000; ++i) {
+    if (done()) return true;
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  return false;
+}
+
+TEST_F(Streams, ThatEndAreStartedAgainAndEndWithTheProgram) {
+  std::set<::pid_t> others;
+  {
+    testing::child running(
+        testing::bench_path("bench_model"),
+        testing::shortly(directory_.model, {"--threads=2", "--streams=4", "--cache=model",
+                                            "--benchmark_repetitions=100000"}));
+    ASSERT_TRUE(comes([&] { return children_of(running.id()).size() == 3; }));
+    const ::pid_t first = *children_of(running.id()).begin();
+    ::kill(first, SIGKILL);
+    ASSERT_TRUE(comes([&] {
+      others = children_of(running.id());
+      return others.size() == 3 && !others.contains(first);
+    }));
+  }
+  EXPECT_TRUE(comes([&] {
+    const auto left = programs();
+    return std::ranges::none_of(others, [&](::pid_t one) { return left.contains(one); });
+  }));
 }
 
 TEST_F(Streams, ThatMakeNoSenseAreAWrongCommand) {

@@ -9,7 +9,6 @@
 namespace layerbench {
 namespace result_stream_latency_test {
 
-using ::testing::Each;
 using ::testing::ElementsAre;
 
 const result::case_name of_four{"onednn", "f32", "net", 1, {{"streams", "4"}}};
@@ -27,44 +26,41 @@ result::measurement row_in_turns() {
 
 TEST(StreamLatency, HasTheWaitsOfAllTurnsThatEndInAStep) {
   const std::vector rows{row_in_turns()};
+  const auto seen = result::variation_in(rows, of_four);
+  ASSERT_TRUE(seen);
+  EXPECT_NEAR(seen->delay(), 2, 1e-9);
   // 6 ms of work: half of the steps meet one end of a turn, the others two.
-  const auto found = result::expected_latencies(rows, of_four, 0.012, 2, 1);
-  ASSERT_TRUE(found);
-  EXPECT_NEAR(found->front(), 0.010, 1e-9);
-  EXPECT_NEAR(found->back(), 0.014, 1e-9);
+  const result::latencies found = result::latencies_of(*seen, 0.006);
+  EXPECT_NEAR(found.front(), 0.010, 1e-9);
+  EXPECT_NEAR(found.back(), 0.014, 1e-9);
   // 1 ms of work: a quarter of the steps wait.
-  const auto brief = result::expected_latencies(rows, of_four, 0.002, 2, 1);
-  EXPECT_NEAR(brief->at(1), 0.001, 1e-9) << "p50";
-  EXPECT_NEAR(brief->at(2), 0.005, 1e-9) << "p90";
+  const result::latencies brief = result::latencies_of(*seen, 0.001);
+  EXPECT_NEAR(brief.at(1), 0.001, 1e-9) << "p50";
+  EXPECT_NEAR(brief.at(2), 0.005, 1e-9) << "p90";
 }
 
 TEST(StreamLatency, VariesAsTheCallsDid) {
   std::vector rows{row_in_turns()};
   rows.front().counters["waits"] = rows.front().counters["waited_s"] = 0;
   rows.front().counters["slow_p99"] = 1.5;
-  const auto found = result::expected_latencies(rows, of_four, 0.010, 1, 1);
-  ASSERT_TRUE(found);
-  EXPECT_NEAR(found->at(1), 0.010, 1e-9);
-  EXPECT_NEAR(found->back(), 0.015, 0.001);
+  const auto seen = result::variation_in(rows, of_four);
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->delay(), 1);
+  const result::latencies found = result::latencies_of(*seen, 0.010);
+  EXPECT_NEAR(found.at(1), 0.010, 1e-9);
+  EXPECT_NEAR(found.back(), 0.015, 0.001);
 }
 
-TEST(StreamLatency, OfSeveralThreadsHasTheWaitsInItsCalls) {
-  const std::vector rows{row_in_turns()};
-  const auto found = result::expected_latencies(rows, of_four, 0.012, 1, 2);
-  ASSERT_TRUE(found);
-  EXPECT_THAT(*found, Each(::testing::DoubleNear(0.012, 1e-9)));
-}
-
-TEST(StreamLatency, IsOfTheRowsThatSawMost) {
+TEST(StreamLatency, IsOfTheRowThatSawMost) {
   std::vector rows{row_in_turns(), row_in_turns(), row_in_turns()};
   rows[1].counters["watched_s"] = 0.9;
   rows[1].counters["waits"] = 0;
   rows[2].name.model_case.parameters.clear();
   rows[2].counters["watched_s"] = 2;
-  const auto found = result::expected_latencies(rows, of_four, 0.012, 2, 1);
-  ASSERT_TRUE(found);
-  EXPECT_NEAR(found->back(), 0.006, 1e-9) << "no waits";
-  EXPECT_FALSE(result::expected_latencies({}, of_four, 0.012, 2, 1));
+  const auto seen = result::variation_in(rows, of_four);
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->wait, 0);
+  EXPECT_FALSE(result::variation_in({}, of_four));
   std::vector<result::measurement> chains(2);
   for (result::measurement& chain : chains) {
     chain.name = result::row_name::chain(of_four);

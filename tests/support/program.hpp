@@ -153,6 +153,7 @@ class child {
   }
 
   void signal(int number) const { ::kill(id_, number); }
+  [[nodiscard]] ::pid_t id() const { return id_; }
 
   /// Waits until a signal has stopped it. Returns whether one has: false if it ended.
   [[nodiscard]] bool wait_for_stop() const {

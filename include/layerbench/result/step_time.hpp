@@ -52,6 +52,12 @@ struct step_time {
     sampling_high += more;
   }
 
+  /// Makes all but the layers longer by the same factor.
+  void scale(double factor) {
+    for (double* time : {&seconds, &overhead, &sampling_low, &sampling_high}) *time *= factor;
+    if (protocol_half_width) *protocol_half_width *= factor;
+  }
+
   /// Sets the error of the protocol, of the time as it is now.
   void set_protocol_error(const std::optional<protocol_error>& known) {
     protocol_half_width.reset();

@@ -61,30 +61,29 @@ LAYERBENCH_INLINE std::optional<latencies> measured_latencies(std::span<const me
   return row == nullptr ? std::nullopt : detail::quantiles_in(*row, "latency_", "_s");
 }
 
-LAYERBENCH_INLINE std::optional<latencies> expected_latencies(std::span<const measurement> rows,
-                                                              const case_name& model_case,
-                                                              double seconds, int turns,
-                                                              int threads_each) {
+LAYERBENCH_INLINE std::optional<stream_variation> variation_in(std::span<const measurement> rows,
+                                                               const case_name& model_case) {
   const measurement* row = detail::most(rows, model_case, "watched_s");
-  const auto slow = row == nullptr ? std::nullopt : detail::quantiles_in(*row, "slow_", "");
-  if (!slow) return std::nullopt;
+  const auto slowness = row == nullptr ? std::nullopt : detail::quantiles_in(*row, "slow_", "");
+  if (!slowness) return std::nullopt;
   const auto counter = [&](const char* name) {
     const auto found = row->counters.find(name);
     return found == row->counters.end() ? 0 : found->second;
   };
   const double waits = counter("waits");
-  const double wait = waits > 0 ? counter("waited_s") / waits : 0;
-  const double turn = waits > 0 ? (counter("watched_s") - counter("waited_s")) / waits : 0;
-  // Those of several threads are in the times of their calls.
-  const bool waits_apart = threads_each == 1 && turn > 0;
+  if (!(waits > 0)) return stream_variation{*slowness};
+  const double waited = counter("waited_s");
+  return stream_variation{*slowness, waited / waits, (counter("watched_s") - waited) / waits};
+}
+
+LAYERBENCH_INLINE latencies latencies_of(const stream_variation& by, double work) {
   constexpr int steps = 100;  // of each distribution
   std::vector<double> all;
   for (int i = 0; i < steps; ++i) {
-    const double work = detail::at_share(*slow, (i + 0.5) / steps) * seconds / turns;
+    const double own = detail::at_share(by.slowness, (i + 0.5) / steps) * work;
     for (int j = 0; j < steps; ++j) {
-      // A step begins anywhere in a turn, and each turn ends with a wait.
-      const double ends = waits_apart ? std::floor(work / turn + (j + 0.5) / steps) : 0;
-      all.push_back(work + ends * wait);
+      const double waits = by.turn > 0 ? std::floor(own / by.turn + (j + 0.5) / steps) : 0;
+      all.push_back(own + waits * by.wait);
     }
   }
   std::ranges::sort(all);

@@ -35,13 +35,23 @@ using latencies = std::array<double, latency_quantiles.size()>;
 [[nodiscard]] std::optional<latencies> measured_latencies(std::span<const measurement> chains,
                                                           const case_name& model_case);
 
-/// Latencies of steps whose mean is `seconds`, by what was seen beside the case's rows: their work
-/// varies as the calls did, and they wait for a processor as often and as long as was watched,
-/// mostly for the other streams of the `turns` that share it. Nothing where no row has seen any.
-[[nodiscard]] std::optional<latencies> expected_latencies(std::span<const measurement> rows,
-                                                          const case_name& model_case,
-                                                          double seconds, int turns,
-                                                          int threads_each);
+/// What was seen beside the rows of a case: how their calls varied, and how a thread that always
+/// wanted its processor had it in turns.
+struct stream_variation {
+  latencies slowness;  ///< of calls for as long as a step lasts, relative to their mean
+  double wait = 0;     ///< seconds; 0: it never waited
+  double turn = 0;     ///< seconds between two waits
+
+  /// How much longer work takes by the wait behind each turn.
+  [[nodiscard]] double delay() const { return turn > 0 ? 1 + wait / turn : 1; }
+};
+
+/// That of the row that has seen most; nothing where none has seen anything.
+[[nodiscard]] std::optional<stream_variation> variation_in(std::span<const measurement> rows,
+                                                           const case_name& model_case);
+
+/// Latencies of steps of `work` seconds on average, which begin anywhere in a turn.
+[[nodiscard]] latencies latencies_of(const stream_variation& by, double work);
 
 }  // namespace layerbench::result
 

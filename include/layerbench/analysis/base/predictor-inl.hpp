@@ -3,8 +3,10 @@
 #pragma once
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <ranges>
 #include <utility>
 
@@ -213,6 +215,26 @@ class text_lengths {
   std::map<std::string, std::optional<shape_file>> models_;
 };
 
+/// Makes the step of a stream last as long as it does with its waits for the processor, as far as
+/// they were seen; returns the latencies of single steps. Several threads wait within their calls.
+[[nodiscard]] inline std::optional<result::latencies> add_waits(step_time& to,
+                                                                const result::case_name& of,
+                                                                std::int64_t threads,
+                                                                const group& files) {
+  for (const result::results* file : files) {
+    auto seen = result::variation_in(file->rows, of);
+    if (!seen) continue;
+    if (of.streams() < threads) seen->wait = seen->turn = 0;
+    const double turns =
+        std::max(1.0, std::floor(static_cast<double>(of.streams()) /
+                                 static_cast<double>(std::max<std::int64_t>(1, threads))));
+    const result::latencies found = result::latencies_of(*seen, to.seconds / turns);
+    if (seen->turn > 0) to.scale(seen->delay() / turns);
+    return found;
+  }
+  return std::nullopt;
+}
+
 }  // namespace detail
 
 LAYERBENCH_INLINE prediction predict_case(const planned_case& planned, const timings& measured,
@@ -251,15 +273,9 @@ LAYERBENCH_INLINE prediction predict_case(const planned_case& planned, const tim
   if (result.missing.empty() || chosen.allow_partial) {
     time.add_overhead(chosen.overhead_per_step +
                       static_cast<double>(result.calls) * chosen.overhead_per_layer);
+    if (planned.model_case.streams() > 1)
+      result.latencies = detail::add_waits(time, planned.model_case, result.threads, files);
     result.step = time;
-    const auto streams = static_cast<int>(planned.model_case.streams());
-    const int threads = std::max(1, static_cast<int>(result.threads));
-    for (const result::results* file : files) {
-      auto known = result::expected_latencies(file->rows, planned.model_case, time.seconds,
-                                              std::max(1, streams / threads),
-                                              std::max(1, threads / streams));
-      if (known) result.latencies = known;
-    }
   }
   return result;
 }
