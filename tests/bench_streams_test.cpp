@@ -148,7 +148,7 @@ TEST_F(Streams, ThatEndAreStartedAgainAndEndWithTheProgram) {
 
 TEST_F(Streams, ThatMakeNoSenseAreAWrongCommand) {
   for (const auto& [arguments, named] :
-       std::vector<std::pair<texts, std::string>>{{{"--streams=3", "--threads=2"}, "unevenly"},
+       std::vector<std::pair<texts, std::string>>{{{"--streams=3", "--threads=2"}, "evenly"},
                                                   {{"--streams=2", "--plans=measured"}, "--plans"},
                                                   {{"--streams=2", "--energy"}, "--energy"},
                                                   {{"--streams=0"}, "0"}}) {

@@ -244,12 +244,14 @@ LAYERBENCH_INLINE void require_streams(const options& o, const registry& known) 
   const auto refuse = [](std::string_view why) {
     throw usage_error(fmt::format("--streams: {}", why));
   };
-  if (o.data_parallel) refuse("are of one model each; leave out --ranks");
-  if (!o.energy.empty()) refuse("the energy is that of all; leave out --energy");
-  if (o.turns) refuse("--turns would stop one of them only");
+  if (o.data_parallel) refuse("not with --ranks");
+  if (!o.energy.empty()) refuse("not with --energy, which would be that of all streams");
+  if (o.turns) refuse("not with --turns, which would stop one of them only");
   if (o.on_all_devices()) refuse("not with --device=all");
   if (o.plans == "measured") {
-    refuse("each would choose plans of its own; measure them without, and add --plans=FILE");
+    refuse(
+        "not with --plans=measured, since each would choose plans of its own; --plans=FILE has "
+        "those of a run without");
   }
   for (const int streams : o.streams) {
     for (const int threads : o.threads) {
@@ -260,7 +262,7 @@ LAYERBENCH_INLINE void require_streams(const options& o, const registry& known) 
   }
   for (const backend_entry& entry : detail::entries_of(o.backends, known)) {
     if (!entry.on_host) {
-      refuse(fmt::format("{} has none; choose a --backend of processors", entry.name));
+      refuse(fmt::format("not on {}; choose a --backend of processors", entry.name));
     }
   }
 }
