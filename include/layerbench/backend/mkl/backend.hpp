@@ -36,7 +36,7 @@ class backend : public cblas::backend {
  private:
   struct loaded_library {
     cblas::functions functions;
-    std::string version;  ///< "2024.2.2-Product"
+    std::string version;  ///< "2024.2.2"
     std::string kernels;  ///< the part of MKL with the kernels that it chose: "avx512"
   };
 
@@ -114,7 +114,7 @@ class backend : public cblas::backend {
     const std::size_t begin = all.find(before);
     if (begin == all.npos) return std::string(all);
     const std::string_view version = all.substr(begin + before.size());
-    return std::string(version.substr(0, version.find(' ')));
+    return std::string(version.substr(0, version.find_first_of("- ")));
   }
 };
 
