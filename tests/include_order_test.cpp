@@ -106,7 +106,6 @@ const std::vector<permission> macros{{"LAYERBENCH_COMPILED", {""}},
                                      {"LAYERBENCH_INLINE", {"base/compiled.hpp"}},
                                      {"LAYERBENCH_SHAPES_DIR", {"model/find-inl.hpp"}},
                                      {"LAYERBENCH_HAS_MPI", {"bench/bench_model.cpp"}},
-                                     {"__SANITIZE_ADDRESS__", {"backend/cblas/backend.hpp"}},
                                      {"DNNL_VERSION_MAJOR", {"backend/onednn/backend.hpp"}}};
 
 bool permits(const std::vector<permission>& all, const std::string& name, const std::string& file) {

@@ -55,7 +55,7 @@ struct functions {
 class library {
  public:
   /// Throws unavailable.
-  explicit library(const char* file) : handle_(::dlopen(file, mode)) {
+  explicit library(const char* file) : handle_(::dlopen(file, mode())) {
     if (handle_ == nullptr) throw unavailable(::dlerror());
   }
   /// Throws unavailable where it has no such function.
@@ -67,11 +67,12 @@ class library {
   }
 
  private:
-#ifdef __SANITIZE_ADDRESS__
-  static constexpr int mode = RTLD_NOW | RTLD_LOCAL;  // the sanitizer refuses the other
-#else
-  static constexpr int mode = RTLD_NOW | RTLD_LOCAL | RTLD_DEEPBIND;
-#endif
+  /// The address sanitizer refuses RTLD_DEEPBIND.
+  [[nodiscard]] static int mode() {
+    const bool sanitized = ::dlsym(RTLD_DEFAULT, "__asan_init") != nullptr;
+    return RTLD_NOW | RTLD_LOCAL | (sanitized ? 0 : RTLD_DEEPBIND);
+  }
+
   void* handle_;
 };
 
