@@ -125,6 +125,16 @@ struct partial : reference::backend {
   static run::backend_entry entry() {
     run::backend_entry own = backend::entry();
     own.only_when_named = true;
+    own.on_host = false;
+    return own;
+  }
+};
+struct partial_on_host : reference::backend {
+  static constexpr std::string_view name = "partial_on_host";
+  using backend::backend;
+  static run::backend_entry entry() {
+    run::backend_entry own = partial::entry();
+    own.on_host = true;
     return own;
   }
 };
@@ -134,14 +144,15 @@ TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
     run::options o;
     o.backends = named;
     std::vector<std::string> notes;
-    return run::detail::chosen_backends(o, what, run::registry_of<complete, partial>(op::list<>{}),
-                                        notes);
+    return run::detail::chosen_backends(
+        o, what, run::registry_of<complete, partial, partial_on_host>(op::list<>{}), notes);
   };
   const run::program one_op{"bench_relu", "", {"activation"}};
   const run::program whole{"bench_model", "", {}};
   EXPECT_THAT(chosen(one_op, {}), ::testing::ElementsAre("complete", "partial"));
   EXPECT_THAT(chosen(whole, {}), ::testing::ElementsAre("complete"));
   EXPECT_THAT(chosen(whole, {"partial"}), ::testing::ElementsAre("partial"));
+  EXPECT_THAT(chosen(one_op, {"partial_on_host"}), ::testing::ElementsAre("partial_on_host"));
 }
 
 /// Three ranks, of which this is the leader.

@@ -95,7 +95,7 @@ const std::vector<permission> other_headers{
     {"fcntl.h", {""}},
     {"linux/perf_event.h", {"machine/processor_energy-inl.hpp"}},
     {"poll.h", {"base/child_process-inl.hpp"}},
-    {"dlfcn.h", {"backend/cuda/"}},
+    {"dlfcn.h", {"backend/cuda/", "backend/cblas/"}},
     {"sched.h", {"topology/this_machine-inl.hpp"}},
     {"spawn.h", {"base/child_process"}},
     {"time.h", {""}},
@@ -185,16 +185,20 @@ bool may_include(const std::string& file, const std::string& header) {
   if (from != to) return below.contains(from) && below.at(from).contains(to);
   if (from == "analysis") return prints(file) || !prints(header);
   if (from != "backend") return true;
-  // A backend may include itself and the shared headers; those on NVIDIA GPUs share more.
+  // A backend may include itself and the shared headers; those on CPUs and NVIDIA GPUs share more.
   const std::set<std::string> on_cuda{"backend/cudnn", "backend/cublas", "backend/nccl",
                                       "backend/nccl_mpi"};
+  const std::set<std::string> on_cpus{"backend/onednn", "backend/cblas", "backend/mkl",
+                                      "backend/openblas"};
   return directory(header) == directory(file) || directory(header) == "backend" ||
          (directory(header) == "backend/cuda" && on_cuda.contains(directory(file))) ||
          (directory(header) == "backend/kernels/gpu" &&
           (directory(file) == "backend/cuda" || directory(file) == "backend/kernels/gpu/plans" ||
            on_cuda.contains(directory(file)))) ||
          (directory(header) == "backend/kernels/gpu/plans" && on_cuda.contains(directory(file))) ||
-         (directory(header) == "backend/kernels/host" && directory(file) == "backend/onednn") ||
+         (directory(header) == "backend/kernels/host" && on_cpus.contains(directory(file))) ||
+         (directory(header) == "backend/cblas" &&
+          (directory(file) == "backend/mkl" || directory(file) == "backend/openblas")) ||
          (directory(header) == "backend/cublas" && directory(file) == "backend/cudnn") ||
          ((directory(header) == "backend/nccl" || directory(header) == "backend/mpi") &&
           directory(file) == "backend/nccl_mpi");
@@ -375,7 +379,10 @@ TEST(IncludeOrder, HasNoRing) {
 const std::map<std::string, std::string> names_of_libraries{
     {"backend/cudnn", R"(\b(cudnn[A-Z]|CUDNN_|graph_plan<))"},
     {"backend/cublas", R"(\b(cublas[A-Z]|CUBLAS))"},
-    {"backend/onednn", R"(\b(dnnl::|dnnl_|DNNL_))"}};
+    {"backend/onednn", R"(\b(dnnl::|dnnl_|DNNL_))"},
+    {"backend/cblas", R"(\b(library_|dlopen))"},
+    {"backend/mkl", R"(\bMKL_)"},
+    {"backend/openblas", R"(\bopenblas_)"}};
 
 /// Whether a file in the folder of a library has nothing of that library.
 bool belongs_elsewhere(const std::string& file, const std::string& text) {

@@ -138,6 +138,7 @@ if ((!${#presets[@]})); then
       "the tests for aarch64: tests/run.sh aarch64")
   fi
 fi
+compgen -G 'build/deps/mkl/lib/libmkl_rt.so.*' >/dev/null || not_run+=("the backend mkl: tools/setup.sh --libraries")
 $full || not_run+=("lint, experiments, every header alone, the installed package, another Google Benchmark: tests/run.sh --full")
 
 for preset in "${presets[@]}"; do build_and_test "$preset"; done

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <string>
 #include <vector>
@@ -224,6 +226,61 @@ TEST_F(Compare, NamesTheFirstFileAfterALastingChange) {
   EXPECT_EQ(tool(arguments).exit_code, 0);
   arguments.resize(6);
   EXPECT_THAT(tool(arguments).out, mentions("fewer than 8 files"));
+}
+
+// The other backend has activations alone, in half the time.
+TEST_F(Compare, NamesTheFastestBackendOfEachLayer) {
+  const auto renamed = [](std::string text) {
+    for (std::size_t at = 0; (at = text.find("/reference/", at)) != std::string::npos;)
+      text.replace(at, std::string("/reference/").size(), "/other/");
+    return text;
+  };
+  const std::string both = file("both.json", [&](json::value& changed) {
+    json::value steps =
+        json::value::parse(changed["context"]["manifest"].get_ref<const std::string&>());
+    const json::value own = steps;
+    for (const auto& [name, step] : own.items()) steps[renamed(name)] = step;
+    changed["context"]["manifest"] = steps.dump();
+    const json::value rows = changed["benchmarks"];
+    for (json::value row : rows) {
+      const auto name = row.at("name").get<std::string>();
+      if (!name.starts_with("activation/")) continue;
+      for (const char* field : {"name", "run_name"}) row[field] = renamed(name);
+      for (const char* field : {"real_time", "mean_s"}) {
+        if (row.contains(field)) row[field] = row.at(field).get<double>() / 2;
+      }
+      changed["benchmarks"].push_back(row);
+    }
+  });
+  const testing::outcome done = tool({"compare", "--across=backend", both, "--format=json"});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  const json::value all = json::value::parse(done.out);
+  EXPECT_EQ(all.at("across"), "backend");
+  const json::value& model = all.at("models").at(0);
+  EXPECT_EQ(model.at("backend"), "reference");
+  ASSERT_THAT(model.at("steps"), SizeIs(1)) << "the other backend lacks layers";
+  double sum = 0;
+  std::int64_t moved = 0;
+  for (const json::value& layer : model.at("layers")) {
+    const bool is_activation = layer.at("op") == "activation";
+    EXPECT_EQ(layer.at("best"), is_activation ? "other" : "reference") << layer;
+    const double count = layer.at("count").get<double>();
+    sum += count * layer.at("seconds").at("reference").get<double>() / (is_activation ? 2 : 1);
+    moved += is_activation ? layer.at("count").get<std::int64_t>() : 0;
+  }
+  EXPECT_GT(moved, 0);
+  EXPECT_EQ(model.at("moved_calls"), moved);
+  EXPECT_NEAR(model.at("best_seconds"), sum, 1e-9 * sum);
+  EXPECT_LT(model.at("best_seconds"), model.at("steps").at("reference"));
+
+  const testing::outcome wide =
+      tool({"compare", "--across=backend", both, "--margin=120", "--format=json"});
+  EXPECT_EQ(json::value::parse(wide.out).at("models").at(0).at("moved_calls"), 0);
+  EXPECT_THAT(tool({"compare", "--across=backend", both}).out,
+              AllOf(mentions("best of", "no reorders", "other", "relu1"), Not(HasSubstr("conv1"))));
+  EXPECT_EQ(tool({"compare", "--across=backend", golden}).exit_code, 5) << "one backend";
+  EXPECT_EQ(tool({"compare", "--across=backend", both, "--format=csv"}).exit_code, 2);
+  EXPECT_EQ(tool({"compare", both}).exit_code, 2) << "two sides";
 }
 
 TEST_F(Compare, FailsOnRegressionsOfLayersWhereThereIsNoModel) {

@@ -35,10 +35,14 @@ std::vector<std::string> files_of(const std::string& names) {
 }
 
 void compare_two_sides(const command_options& options, const common_options& common) {
+  if (options.new_files.empty()) {
+    throw usage_error("compare: one file is for --across=backend; name an old and a new one: " +
+                      options.old_files);
+  }
   if (!options.more_files.empty()) {
     throw usage_error(
         "compare: old and new are lists with commas; more files than two are for "
-        "--across=node, --across=gpu and --across=date: " +
+        "--across=node, gpu, date or backend: " +
         options.more_files.front());
   }
   const std::vector<result::results> old = read_files(files_of(options.old_files));
@@ -56,7 +60,7 @@ void compare_all_files(const command_options& options, const common_options& com
                        analysis::compared_dimension across) {
   if (options.compare.paired) {
     throw usage_error(
-        "--paired: files of nodes or dates are no pairs; leave it out with --across=" +
+        "--paired: files of nodes, dates or backends are no pairs; leave it out with --across=" +
         options.compare.dimension);
   }
   if (options.compare.shown.order != analysis::comparison_order::change) {
@@ -69,13 +73,15 @@ void compare_all_files(const command_options& options, const common_options& com
     for (std::string& file : files_of(names)) files.push_back(std::move(file));
   };
   add(options.old_files);
-  add(options.new_files);
+  if (!options.new_files.empty()) add(options.new_files);
   for (const std::string& names : options.more_files) add(names);
   const auto print = [&](const auto& all) {
     write(common, render(all, common.format, options.compare.shown));
     require_no_regression(all, options.compare);
   };
-  if (across == analysis::compared_dimension::date) {
+  if (across == analysis::compared_dimension::backend) {
+    write(common, compare_backends(read_files(files), common.format, options.compare));
+  } else if (across == analysis::compared_dimension::date) {
     print(compare_dates(read_files(files), options.compare));
   } else {
     print(compare_nodes(read_files(files), options.compare));
@@ -85,10 +91,11 @@ void compare_all_files(const command_options& options, const common_options& com
 void add_options(CLI::App& command, command_options& chosen) {
   const char* const files = "Result files of the benchmark programs, of one run each: A,B,...";
   command.add_option("old", chosen.old_files, files)->required();
-  command.add_option("new", chosen.new_files, files)->required();
-  command.add_option("more", chosen.more_files,
-                     "With --across=node, gpu or date: further result files; what a file is of "
-                     "follows from its host_name, gpu_uuid and date");
+  command.add_option("new", chosen.new_files, files);
+  command.add_option(
+      "more", chosen.more_files,
+      "With --across=node, gpu, date or backend: further result files; what a file is "
+      "of follows from its host_name, gpu_uuid and date");
   command.add_flag("--paired", chosen.compare.paired,
                    "The n-th files of both were measured side by side (versus does that)");
   add_compare_options(command, chosen.compare, /*of_equals=*/true);
@@ -99,8 +106,8 @@ void add_options(CLI::App& command, command_options& chosen) {
 void add_compare(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "compare",
-      "Compares two runs, or sets of them, the nodes or GPUs of a cluster, or runs of many dates: "
-      "what is faster, what slower");
+      "Compares two runs, or sets of them, the nodes or GPUs of a cluster, runs of many dates, or "
+      "backends: what is faster, what slower");
   const auto options = std::make_shared<command_options>();
   add_options(*command, *options);
   const std::shared_ptr<const common_options> common = add_common(*command);

@@ -6,6 +6,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/compare/backends_text.hpp>
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/nodes_json.hpp>
 #include <layerbench/analysis/compare/nodes_text.hpp>
@@ -78,12 +79,14 @@ void add_compare_options(CLI::App& command, compare_options& chosen, bool of_equ
     });
   }
   command
-      .add_option("--across", chosen.dimension,
-                  std::string("What is compared, and may differ") +
-                      (of_equals ? "; node, gpu: each of several equal ones with the others; "
-                                   "date: lasting changes over many runs"
-                                 : "") +
-                      " [where only one of them does, that]")
+      .add_option(
+          "--across", chosen.dimension,
+          std::string("What is compared, and may differ") +
+              (of_equals
+                   ? "; node, gpu: each of several equal ones with the others; "
+                     "date: lasting changes over many runs; backend: the fastest one for each layer"
+                   : "") +
+              " [where only one of them does, that]")
       ->check(CLI::IsMember(dimensions));
   command.add_flag("--force", chosen.force, "Compare, whatever else differs, and say so");
   command
@@ -125,6 +128,15 @@ analysis::node_comparison compare_nodes(std::span<const result::results> files,
 analysis::date_comparison compare_dates(std::span<const result::results> files,
                                         const compare_options& chosen) {
   return analysis::compare_dates(files, of_analysis(chosen));
+}
+
+std::string compare_backends(std::span<const result::results> files, const std::string& format,
+                             const compare_options& chosen) {
+  if (!chosen.allowed.empty() || format == "csv") {
+    throw usage_error("--across=backend has neither --fail-on-regression nor --format=csv");
+  }
+  const analysis::backend_comparison all = analysis::compare_backends(files, of_analysis(chosen));
+  return format == "text" ? text(all, chosen.shown) : json_text(to_json(all));
 }
 
 template <class Comparison>

@@ -29,7 +29,7 @@ struct compare_options {
 };
 
 /// Adds these options except those of pairs, which each subcommand sets in its own way. Only with
-/// `of_equals` --across takes `node`, `gpu` and `date`.
+/// `of_equals` --across takes `node`, `gpu`, `date` and `backend`.
 void add_compare_options(CLI::App& command, compare_options& chosen, bool of_equals);
 
 /// Compares two sets of result files with these options.
@@ -49,8 +49,13 @@ analysis::node_comparison compare_nodes(std::span<const result::results> files,
 analysis::date_comparison compare_dates(std::span<const result::results> files,
                                         const compare_options& chosen);
 
-/// A comparison, of two sides, nodes or dates, in the format text, csv or json; `shown` is for
-/// text.
+/// The fastest backend in `files` for each layer, in the format text or json. Throws usage_error
+/// for options that are of two sides.
+std::string compare_backends(std::span<const result::results> files, const std::string& format,
+                             const compare_options& chosen);
+
+/// A comparison, of two sides, nodes or dates, in the format text, csv or json; `shown`
+/// is for text.
 template <class Comparison>
 std::string render(const Comparison& all, const std::string& format,
                    const analysis::layers_shown& shown);

@@ -4,6 +4,9 @@
 # Installs what building and testing layerbench needs and is missing. Does nothing the second time.
 #   tools/setup.sh          what the programs need
 #   tools/setup.sh --dev    also what the tests, the formatter and the linter need
+#   tools/setup.sh --libraries
+#                           also the libraries of matrix products: OpenBLAS from Debian, and MKL from
+#                           PyPI (200 MB; 600 MB in build/deps/mkl)
 #   tools/setup.sh --aarch64
 #                           what the preset aarch64 needs, on Debian: cross compiler, emulator and
 #                           libraries, which are unpacked into build/deps/aarch64
@@ -14,9 +17,11 @@ packages=(g++ cmake ninja-build libbenchmark-dev nlohmann-json3-dev libcli11-dev
   libhwloc-dev libprotobuf-dev)
 if [[ "${1:-}" == --dev ]]; then
   packages+=(ccache libgtest-dev libbenchmark-tools python3-scipy python3-jsonschema
-    clang-format-19 clang-tidy-19 libomp-19-dev libopenmpi-dev openmpi-bin)
+    clang-format-19 clang-tidy-19 libomp-19-dev libopenmpi-dev openmpi-bin libopenblas0-openmp)
 fi
+[[ "${1:-}" != --libraries ]] || packages+=(libopenblas0-openmp)
 onednn=build/deps/onednn
+mkl=build/deps/mkl
 aarch64=build/deps/aarch64
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -82,12 +87,27 @@ if [[ "${1:-}" == --aarch64 ]]; then
   exit 0
 fi
 
-install_packages "${packages[@]}"
-if ! onednn_found; then
+# install_from_pypi FOLDER [OPTION...] PACKAGE
+install_from_pypi() {
+  local folder=$1
+  shift
   python3 -c 'import ensurepip, venv' 2>/dev/null || install_packages python3 python3-venv
-  say "installing oneDNN 3.2 from PyPI into $onednn"
-  python3 -m venv --clear "$onednn"
-  "$onednn/bin/pip" install --quiet --disable-pip-version-check onednn-devel-cpu-gomp==2023.2.0
+  say "installing ${*: -1} from PyPI into $folder"
+  python3 -m venv --clear "$folder"
+  "$folder/bin/pip" install --quiet --disable-pip-version-check "$@"
+}
+
+install_packages "${packages[@]}"
+if [[ "${1:-}" == --libraries && ! -e $(echo "$mkl"/lib/libmkl_rt.so.*) ]]; then
+  if [[ "$(uname -m)" == x86_64 ]]; then
+    # It would bring another OpenMP runtime with it.
+    install_from_pypi "$mkl" --no-deps mkl==2024.2.2
+  else
+    say "MKL is for x86-64 alone"
+  fi
+fi
+if ! onednn_found; then
+  install_from_pypi "$onednn" onednn-devel-cpu-gomp==2023.2.0
   onednn_found || { say "oneDNN was installed into $onednn, but CMake does not find it"; exit 1; }
 fi
 say "everything is there"

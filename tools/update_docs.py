@@ -542,13 +542,23 @@ def open_questions():
                      in sorted(asked.items(), key=lambda one: -len(one[1]))], text_columns=3)
 
 
+def backend_lines(*names):
+    """Files and lines of the folders of backends."""
+    rows = []
+    for name in names:
+        files = sorted((ROOT / "include/layerbench/backend" / name).glob("*.hpp"))
+        lines = sum(len(file.read_text().splitlines()) for file in files)
+        rows.append([f"`backend/{name}/`", str(len(files)), str(lines)])
+    return markdown(["folder", "files", "lines"], rows)
+
+
 TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "families": families,
           "cases": cases, "parts": parts, "imports": imports, "accuracy": accuracy,
           "intervals": intervals, "learned": learned,
           "engines": engines, "libraries": libraries, "bare_loops": bare_loops,
           "overheads": overheads, "kernel_factors": kernel_factors,
           "pytorch": pytorch, "device_functions": device_functions, "call_path": call_path,
-          "studies": studies, "open_questions": open_questions}
+          "backend_lines": backend_lines, "studies": studies, "open_questions": open_questions}
 
 
 def with_help(text, programs):

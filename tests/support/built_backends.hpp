@@ -5,8 +5,11 @@
 #include <memory>
 #include <string>
 
+#include <layerbench/backend/device.hpp>
 #include <layerbench/backend/registry.hpp>
+#include <layerbench/base/error.hpp>
 #include <layerbench/cache_state/device_context.hpp>
+#include <layerbench/op/gemm.hpp>
 
 #include "backends.hpp"
 
@@ -20,8 +23,21 @@ inline const run::registry& built_backends() {
 }
 inline const run::backend_entry& reference_backend() { return *built_backends().find("reference"); }
 
+/// Whether a backend has matrix products alone, without post-ops and integers.
+inline bool has_products_alone(const run::backend_entry& backend) {
+  return backend.name == "mkl" || backend.name == "openblas";
+}
+
 /// Whether the CPU's instructions let a backend compute in a type.
 inline bool has_type(const run::backend_entry& backend, dtype type) {
+  if (has_products_alone(backend)) {
+    if (type == dtype::f32) return true;
+    try {
+      return backend.make_device(1)->plan(op::any(op::gemm{}), {.type = type}) != nullptr;
+    } catch (const unsupported&) {
+      return false;
+    }
+  }
   description facts;
   backend.describe(facts);
   const auto isa = facts.find("onednn_isa");

@@ -136,8 +136,8 @@ struct backend_entry {
   int (*threads_used)(int offered) noexcept = [](int /*offered*/) noexcept { return 1; };
 
   bool on_host = false;          ///< its memory and threads are this program's
-  bool only_when_named = false;  ///< another one has its few ops as well, so programs that run
-                                 ///< whole models use it only where it is named
+  bool only_when_named = false;  ///< another one has its few ops as well: on this host, and by
+                                 ///< programs of whole models, it is used only where it is named
   bool waits = false;         ///< its calls wait for others than its threads: CPU time says nothing
   bool has_graphs = false;    ///< it records work, so users choose how calls are timed
   bool plans_record = false;  ///< its plans record their calls themselves where the request asks

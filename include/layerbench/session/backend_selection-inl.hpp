@@ -52,6 +52,8 @@ LAYERBENCH_INLINE std::vector<std::string> chosen_backends(const options& o, con
   for (const auto& [name, reason] : all) {
     if (name == reference_backend) continue;
     const backend_entry* entry = known.find(name);
+    // Default rows do not depend on which libraries happen to be installed.
+    if (entry != nullptr && entry->on_host && entry->only_when_named) continue;
     // Often there are more ranks than GPUs.
     if (!reason && o.data_parallel && entry != nullptr && !entry->on_host) {
       notes.push_back(

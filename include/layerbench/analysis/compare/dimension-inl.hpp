@@ -51,8 +51,7 @@ using differing_fields = std::vector<std::array<compared_dimension, 2>>;
   return std::nullopt;
 }
 
-/// Fields in which files of a side differ from its first file. Throws bad_input unless forced.
-[[nodiscard]] inline std::vector<std::string> differing_within(const group& side, bool force) {
+LAYERBENCH_INLINE std::vector<std::string> differing_within(const group& side, bool force) {
   std::vector<std::string> fields;
   for (const result::results* file : side) {
     const std::vector<std::string> differing = result::differing_context(*side.front(), *file);

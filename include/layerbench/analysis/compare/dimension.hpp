@@ -27,10 +27,11 @@ enum class compared_dimension : std::uint8_t {
   node,      ///< name of the machine, of otherwise equal machines
   gpu,       ///< GPU, of equal ones in one machine or several equal ones
   date,      ///< date of the run, of equal ones on one machine
+  backend,   ///< backend of a row, in files of one machine
 };
 
-[[nodiscard]] constexpr std::array<std::string_view, 7> list_names(compared_dimension /*tag*/) {
-  return {"version", "device", "driver", "settings", "node", "gpu", "date"};
+[[nodiscard]] constexpr std::array<std::string_view, 8> list_names(compared_dimension /*tag*/) {
+  return {"version", "device", "driver", "settings", "node", "gpu", "date", "backend"};
 }
 
 /// How the contexts of two sides differ.
@@ -41,10 +42,10 @@ struct difference {
   std::vector<std::string> forced;  ///< fields that should not differ between or within sides
 };
 
-/// Whether several equal things are compared with each other, in place of two sides.
+/// Whether several things are compared with each other, in place of two sides.
 [[nodiscard]] constexpr bool compares_equals(compared_dimension across) {
   return across == compared_dimension::node || across == compared_dimension::gpu ||
-         across == compared_dimension::date;
+         across == compared_dimension::date || across == compared_dimension::backend;
 }
 /// What one of them is called.
 [[nodiscard]] constexpr std::string_view unit(compared_dimension across) {
@@ -60,6 +61,9 @@ namespace detail {
 /// Copies of the files of a side with the thread count moved from the row names to the contexts.
 [[nodiscard]] std::vector<result::results> with_threads_in_context(const group& side,
                                                                    const std::string& threads);
+
+/// Fields in which files of a side differ from its first file. Throws bad_input unless forced.
+[[nodiscard]] std::vector<std::string> differing_within(const group& side, bool force);
 
 }  // namespace detail
 

@@ -2,22 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <cstring>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <utility>
 
-#include <omp.h>
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/host_backend.hpp>
+#include <layerbench/backend/kernels/host/openmp_backend.hpp>
 
 #if DNNL_VERSION_MAJOR < 3
 #error "layerbench needs oneDNN 3.0 or newer; tools/setup.sh installs one"
@@ -40,34 +34,19 @@ decltype(auto) checked(std::string_view what, Call&& call) {
   }
 }
 
-class backend : public host_backend {
+class backend : public host::openmp_backend {
  public:
   static constexpr std::string_view name = "onednn";
   explicit backend(int threads)
-      : threads_(threads), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
+      : openmp_backend(threads), engine_(dnnl::engine::kind::cpu, 0), stream_(engine_) {
     dnnl_set_verbose(0);  // ONEDNN_VERBOSE would print among the results and add to the times
-    activate();
-    omp_set_dynamic(0);
-    int started = 0;
-#pragma omp parallel num_threads(threads_)
-#pragma omp single
-    started = omp_get_num_threads();
-    if (started == threads_) return;
-    throw unavailable(
-        fmt::format("OpenMP started {} of {} threads; use fewer threads or check OMP_THREAD_LIMIT",
-                    started, threads_));
   }
 
   [[nodiscard]] static run::backend_entry entry() {
-    run::backend_entry own = host_backend::entry();
+    run::backend_entry own = openmp_backend::entry();
     own.probe = &probe;
     own.describe = &describe;
-    own.processors = &processors;
-    own.threads_used = [](int offered) noexcept { return offered; };
-    own.binding = &binding;
     own.integer_note = &integer_note;
-    own.max_threads = &omp_get_max_threads;
-    own.set_max_threads = &omp_set_num_threads;
     return own;
   }
 
@@ -81,28 +60,6 @@ class backend : public host_backend {
     }
     if (dnnl_engine_get_count(dnnl_cpu) == 0) return "oneDNN finds no CPU engine";
     return std::nullopt;
-  }
-
-  /// Those of OpenMP's places, or of this thread's mask if OpenMP does not bind threads.
-  static int processors() noexcept {
-    return std::max(1, static_cast<int>(binding().processors().size()));
-  }
-
-  /// As OpenMP took it from the environment.
-  static machine::thread_binding binding() {
-    const int places = omp_get_num_places();
-    const omp_proc_bind_t bound = omp_get_proc_bind();
-    if (places == 0 || bound == omp_proc_bind_false) return machine::binding_of_this_thread();
-    machine::thread_binding result{.order = machine::thread_order::close};
-    if (bound == omp_proc_bind_spread) result.order = machine::thread_order::spread;
-    if (bound == omp_proc_bind_master) result.order = machine::thread_order::primary;
-    for (int place = 0; place < places; ++place) {
-      machine::processor_list processors(static_cast<std::size_t>(omp_get_place_num_procs(place)));
-      omp_get_place_proc_ids(place, processors.data());
-      result.places.push_back(std::move(processors));
-    }
-    result.first = static_cast<std::size_t>(std::max(0, omp_get_place_num()));
-    return result;
   }
 
   static void describe(description& facts) {
@@ -151,29 +108,7 @@ class backend : public host_backend {
         fmt::format("oneDNN has no f16 on this CPU ({}); use bf16 or f32", isa_name(isa)));
   }
 
-  void activate() const override { omp_set_num_threads(threads_); }
-  /// Each thread copies a slice, which is then in the private cache of its core.
-  void copy(address to, const void* from, std::size_t bytes) const override {
-#pragma omp parallel num_threads(threads_)
-    {
-      constexpr std::size_t line = 64;
-      const auto threads = static_cast<std::size_t>(omp_get_num_threads());
-      const std::size_t slice = (bytes / threads / line + 1) * line;
-      const std::size_t begin =
-          std::min(bytes, static_cast<std::size_t>(omp_get_thread_num()) * slice);
-      const std::size_t end = std::min(bytes, begin + slice);
-      constexpr std::size_t chunk = 65536;  // memcpy bypasses the caches for large sizes
-      for (std::size_t i = begin; i < end; i += chunk) {
-        std::memcpy(static_cast<std::byte*>(to) + i, static_cast<const std::byte*>(from) + i,
-                    std::min(chunk, end - i));
-      }
-    }
-  }
   void synchronize() const override { stream_.wait(); }
-  void on_all_threads(const std::function<void(int)>& work) const override {
-#pragma omp parallel num_threads(threads_)
-    work(omp_get_thread_num());
-  }
 
   [[nodiscard]] const dnnl::engine& engine() const { return engine_; }
   [[nodiscard]] const dnnl::stream& stream() const { return stream_; }
@@ -194,7 +129,6 @@ class backend : public host_backend {
     }
   }
 
-  int threads_;
   dnnl::engine engine_;
   mutable dnnl::stream stream_;  ///< wait() is not const
 };
