@@ -14,3 +14,4 @@
 #include <layerbench/result/short_names-inl.hpp>
 #include <layerbench/result/step_time-inl.hpp>
 #include <layerbench/result/timing-inl.hpp>
+#include <layerbench/result/verbose_log-inl.hpp>

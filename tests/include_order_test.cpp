@@ -47,7 +47,7 @@ const room_order below = [] {
   add("analysis", {"result"});
   add("report", {"analysis"});
   add("help", {"base"});
-  add("import", {"model"});
+  add("import", {"result"});
   add("tools", {"help", "import", "report"});
   add("topology", {"shape"});
   add("backend", {"op", "topology"});
