@@ -151,10 +151,12 @@ void add_attributes(const verbose_primitive& of, entry& to, std::set<std::string
   }
 }
 
-/// Padding behind an axis of an image so that the window has as many results as the log says.
+/// Padding behind an axis of an image so that the window has as many results as the log says; that
+/// before it, if this is enough.
 std::int64_t padding_behind(std::int64_t in, std::int64_t out, std::int64_t window,
                             std::int64_t stride, std::int64_t before) {
-  return std::max<std::int64_t>(0, (out - 1) * stride + window - in - before);
+  const std::int64_t least = (out - 1) * stride + window - in - before;
+  return before >= least && before < least + stride ? before : std::max<std::int64_t>(0, least);
 }
 
 entry convolution(const verbose_primitive& of, std::set<std::string>& notes) {
@@ -496,6 +498,7 @@ class layer_maker {
     if (!dtype_named(type)) throw not_a_layer{"type " + std::string(type)};
     if (type != model_.type) layer["type"] = std::string(type);
     op::any op = op_of(layer, type);
+    layer["shape"] = json::write_fields(op.fields());
     const std::vector<op::operand> sources = model::detail::of_role(op, op::role::source);
     std::vector<std::size_t> from;
     for (const op::operand& source : sources) {

@@ -388,6 +388,10 @@ LAYERBENCH_INLINE verbose_step step_of(const verbose_log& log, bool whole) {
   for (const std::size_t i : calls) sequence.push_back(log.records[i].primitive);
   verbose_step step;
   step.place = whole ? repeated_step{0, sequence.size(), 1} : find_step(sequence);
+  if (step.place.steps > 2) {  // memory is new in the first one
+    step.place.first += step.place.period;
+    --step.place.steps;
+  }
   for (std::size_t i = 0; i < step.place.period; ++i) {
     double sum = 0;
     for (std::size_t j = 0; j < step.place.steps; ++j) {

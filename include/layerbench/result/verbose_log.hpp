@@ -113,7 +113,8 @@ struct verbose_step {
   [[nodiscard]] double seconds() const;
 };
 
-/// The repeated step of a log; the whole log as one step if it is to be `whole`.
+/// The repeated step of a log, of three or more steps without the first; the whole log as one step
+/// if it is to be `whole`.
 [[nodiscard]] verbose_step step_of(const verbose_log& log, bool whole = false);
 
 /// A number from 0 on that is the whole text; nothing for other texts.

@@ -1,0 +1,446 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/analysis/explain/explain.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/number_format.hpp>
+#include <layerbench/base/split.hpp>
+#include <layerbench/base/stats.hpp>
+#include <layerbench/result/timing.hpp>
+#include <layerbench/shape/record.hpp>
+
+namespace layerbench::analysis {
+
+namespace detail {
+
+/// An instruction set: how the library's kernels and its words name it, and its vectors.
+struct instruction_set {
+  std::string_view kernel;  ///< in names of implementations
+  std::string_view words;   ///< in the line info,cpu,isa
+  std::string_view flag;    ///< of /proc/cpuinfo
+  int bits;
+};
+
+/// From the highest on, so that the first one whose name a text has is meant.
+inline constexpr std::array<instruction_set, 8> instruction_sets{{
+    {"avx512_core_amx", "AMX", "amx_tile", 512},
+    {"avx512_core_fp16", "float16", "avx512_fp16", 512},
+    {"avx512_core_bf16", "AVX-512 with Intel DL Boost and bfloat16", "avx512_bf16", 512},
+    {"avx512_core_vnni", "AVX-512 with Intel DL Boost", "avx512_vnni", 512},
+    {"avx512", "AVX-512", "avx512bw", 512},
+    {"avx2", "AVX2", "avx2", 256},
+    {"avx", "AVX", "avx", 256},
+    {"sse41", "SSE4.1", "sse4_1", 128},
+}};
+
+/// The highest one that a text names by `member`; null if there is none.
+[[nodiscard]] inline const instruction_set* find_set(std::string_view text,
+                                                     std::string_view instruction_set::* member) {
+  const auto found = std::ranges::find_if(instruction_sets, [&](const instruction_set& one) {
+    return text.find(one.*member) != std::string_view::npos;
+  });
+  return found == instruction_sets.end() ? nullptr : &*found;
+}
+
+/// Whether a call is bound by arithmetic, as a rule.
+[[nodiscard]] inline bool is_product(const result::verbose_primitive& of) {
+  const std::set<std::string_view> kinds{"convolution", "deconvolution", "matmul", "inner_product",
+                                         "rnn"};
+  return kinds.contains(of.kind);
+}
+
+/// Times of the same calls here, by work and data type, then by cache state: medians of rounds.
+class times_here {
+ public:
+  explicit times_here(std::span<const result::results> files) {
+    for (const result::results& file : files) {
+      for (const result::measurement& row : file.rows) {
+        if (row.error.empty() && row.name.pass == "fwd") {
+          rounds_[key(row.name.op, row.label.key, row.name.model_case.dtype)][row.name.cache]
+              .push_back(result::estimated_seconds(row));
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::map<std::string, double, std::less<>> of(const op::any& op,
+                                                              std::string_view type) const {
+    std::map<std::string, double, std::less<>> seconds;
+    const auto found = rounds_.find(key(op.name(), op.key(), type));
+    if (found == rounds_.end()) return seconds;
+    for (const auto& [cache, all] : found->second) seconds[cache] = stats::median(all);
+    return seconds;
+  }
+
+ private:
+  [[nodiscard]] static std::string key(std::string_view op, std::string_view sizes,
+                                       std::string_view type) {
+    return fmt::format("{}/{}/{}", op, type, sizes);
+  }
+
+  std::map<std::string, std::map<std::string, std::vector<double>>> rounds_;
+};
+
+/// Sizes of a product that should be multiples of the vector length, and whether they are.
+struct channel_sizes {
+  double used = 1;  ///< share of the padded work that is needed
+  std::string text = {};
+};
+
+[[nodiscard]] inline channel_sizes channels_of(const result::verbose_primitive& of, int bits) {
+  const std::int64_t lanes = bits / 32;
+  std::vector<std::int64_t> sizes;
+  if (of.kind == "matmul") {
+    const auto all = result::extents_of(of.problem);
+    if (!all || all->size() < 2) return {};
+    sizes = {(*all)[1].back(), (*all)[0].back()};
+  } else {
+    const auto named = result::sizes_of(of.problem);
+    const auto size = [&](std::string_view name, std::int64_t otherwise) {
+      const auto found = named.find(name);
+      return found == named.end() ? otherwise : std::max<std::int64_t>(1, found->second);
+    };
+    const std::int64_t groups = size("g", 1);
+    const std::int64_t in = size("ic", 0);
+    if (groups > 1 && groups == in) {
+      sizes = {in};  // vectors go over the groups
+    } else {
+      sizes = {in / groups, size("oc", 0) / groups};
+    }
+  }
+  channel_sizes result;
+  constexpr std::int64_t image_channels = 4;  // for which libraries have own kernels
+  for (const std::int64_t size : sizes) {
+    if (size <= image_channels || size % lanes == 0) continue;
+    const std::int64_t fitting = (size + lanes - 1) / lanes * lanes;
+    result.used *= static_cast<double>(size) / static_cast<double>(fitting);
+    const std::string text = fmt::format("{} (fits: {})", size, fitting);
+    if (result.text.find(text) == std::string::npos) {
+      result.text += (result.text.empty() ? "" : ", ") + text;
+    }
+  }
+  return result;
+}
+
+/// Adds up what each cause would gain.
+class explainer {
+ public:
+  explainer(const result::verbose_log& log, const result::verbose_step& step,
+            const std::vector<logged_call>& layers, const log_machine& machine,
+            std::span<const result::results> files)
+      : log_(log),
+        step_(step),
+        layers_(layers),
+        machine_(machine),
+        here_(files),
+        of_log_(find_set(log.isa, &instruction_set::words)),
+        of_machine_(find_set(machine.isa, &instruction_set::kernel)) {
+    result_ = {log.version, log.isa, log.threads, step.place.steps, step.seconds()};
+    result_.counts = log.counts;
+  }
+
+  [[nodiscard]] explanation take() {
+    add_calls();
+    find_rate();
+    for (std::size_t i = 0; i < result_.calls.size(); ++i) judge(i);
+    add_threads();
+    add_creation();
+    add_between();
+    add_notes();
+    for (auto& [cause, of] : gains_) {
+      finish(of);
+      if (of.seconds > 0) result_.gains.push_back(std::move(of));
+    }
+    std::ranges::stable_sort(result_.gains, std::ranges::greater{}, &gain::seconds);
+    return std::move(result_);
+  }
+
+ private:
+  void add_calls() {
+    const auto calls = log_.calls();
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const double seconds = log_.records[calls[i]].seconds;
+      if (i < step_.place.first) result_.warm_up += seconds;
+      if (i >= end()) result_.tail += seconds;
+    }
+    for (std::size_t i = 0; i < step_.calls.size(); ++i) {
+      const result::verbose_call& call = step_.calls[i];
+      const result::verbose_primitive& of = log_.primitives[call.primitive];
+      result_.calls.push_back({layers_[i].layer, &of, call.seconds});
+      result_.calls.back().with_reorders = call.seconds;
+      if (!layers_[i].op) continue;
+      result_.calls.back().here = here_.of(*layers_[i].op, of.tensor("src").type);
+    }
+    for (std::size_t i = 0; i < step_.calls.size(); ++i) {
+      const auto reader = step_.calls[i].reorders_for;
+      if (reader && !layers_[i].op) result_.calls[*reader].with_reorders += step_.calls[i].seconds;
+    }
+  }
+
+  /// The best FLOP/s of the step, to estimate calls of reference code.
+  void find_rate() {
+    for (std::size_t i = 0; i < step_.calls.size(); ++i) {
+      const explained_call& call = result_.calls[i];
+      if (call.primitive->is_reference() || call.seconds <= 0) continue;
+      rate_ = std::max(rate_, flops(i) / call.seconds);
+    }
+  }
+
+  [[nodiscard]] double flops(std::size_t i) const {
+    if (!layers_[i].op || !is_product(*result_.calls[i].primitive)) return 0;
+    return static_cast<double>(layers_[i].op->work(op::pass::fwd).flops);
+  }
+
+  /// Finds the cause of a call's time. Only the first that applies counts.
+  void judge(std::size_t i) {
+    explained_call& call = result_.calls[i];
+    const result::verbose_primitive& of = *call.primitive;
+    const std::string name = fmt::format("{} {}", call.layer, of.implementation);
+    const auto model =
+        call.here.contains("model") ? call.here.find("model") : call.here.find("hot");
+    const bool measured = model != call.here.end();
+    const double reorders = call.with_reorders - call.seconds;
+    // What a layer takes here includes its reorders, which are a cause of their own.
+    const double saved = measured ? std::max(0.0, call.seconds - model->second) : 0;
+    if (of.kind == "reorder") {
+      const auto reader = step_.calls[i].reorders_for;
+      const std::string which = reader ? fmt::format("{} of {}", role(step_.calls[i].reordered),
+                                                     result_.calls[*reader].layer)
+                                       : call.layer;
+      return add(call, slowdown::reorders, call.seconds, false,
+                 of.is_reference() ? which + " by " + of.implementation : which);
+    }
+    if (of.is_reference()) {
+      const double fast = rate_ > 0 ? flops(i) / rate_ : 0;
+      std::string text = name;
+      if (!of.refusals.empty()) {
+        text += fmt::format(" (the library: {})", fmt::join(of.refusals, "; "));
+      }
+      return add(call, slowdown::reference, measured ? saved : std::max(0.0, call.seconds - fast),
+                 !measured, text);
+    }
+    const double lacks = missing_vectors(of);
+    if (lacks > 0 && (!measured || saved > 0)) {
+      return add(call, slowdown::instructions, measured ? saved : call.seconds * lacks, !measured,
+                 name);
+    }
+    const channel_sizes odd = is_product(of)
+                                  ? channels_of(of, of_log_ == nullptr ? 256 : of_log_->bits)
+                                  : channel_sizes{};
+    if (odd.used < 1) {
+      return add(call, slowdown::channels, call.seconds * (1 - odd.used), true,
+                 fmt::format("{} {}", call.layer, odd.text));
+    }
+    if (!measured) return;
+    const auto hot = call.here.find("hot");
+    const double total = call.with_reorders;
+    const double slower = std::max(0.0, total - model->second - (reorders > 0 ? reorders : 0));
+    const double cold = hot == call.here.end() || model == hot
+                            ? 0
+                            : std::max(0.0, std::min(call.seconds, model->second) - hot->second);
+    if (slower >= cold) return add(call, slowdown::slower, slower, false, call.layer);
+    add(call, slowdown::caches, cold, false, call.layer);
+  }
+
+  [[nodiscard]] static std::string_view role(std::string_view tensor) {
+    return tensor == "wei" ? "weights" : tensor == "src" ? "source" : "result";
+  }
+
+  /// Share of a call's time that wider vectors would save at most.
+  [[nodiscard]] double missing_vectors(const result::verbose_primitive& of) const {
+    if (!is_product(of)) return 0;
+    const instruction_set* kernel = find_set(of.implementation, &instruction_set::kernel);
+    const instruction_set* used = kernel != nullptr ? kernel : of_log_;
+    const instruction_set* best = of_machine_ != nullptr ? of_machine_ : of_log_;
+    if (used == nullptr || best == nullptr) return 0;
+    if (used->bits < best->bits) {
+      return 1 - static_cast<double>(used->bits) / static_cast<double>(best->bits);
+    }
+    // Below f32, newer instructions compute several products at once.
+    const bool is_narrow = of.tensor("src").type != "f32";
+    return is_narrow && of_log_ != nullptr && of_machine_ != nullptr && of_machine_ < of_log_ ? 0.5
+                                                                                              : 0;
+  }
+
+  void add(explained_call& call, slowdown cause, double seconds, bool at_most,
+           const std::string& text) {
+    if (seconds <= 0) return;
+    call.cause = cause;
+    call.gain = seconds;
+    gain& to = of(cause);
+    to.seconds += seconds;
+    to.at_most |= at_most;
+    ++to.calls;
+    where_[cause][text] += seconds;
+  }
+
+  [[nodiscard]] gain& of(slowdown cause) {
+    return gains_.try_emplace(cause, gain{cause}).first->second;
+  }
+
+  void add_threads() {
+    if (machine_.processors <= 0 || log_.threads <= machine_.processors) return;
+    gain& to = of(slowdown::oversubscribed);
+    to.calls = result_.calls.size();
+    to.at_most = true;
+    to.seconds = result_.remainder() *
+                 (1 - static_cast<double>(machine_.processors) / static_cast<double>(log_.threads));
+    to.text = fmt::format("{} threads on {} processors", log_.threads, machine_.processors);
+  }
+
+  /// The end of the steps, among the calls.
+  [[nodiscard]] std::size_t end() const {
+    return step_.place.first + step_.place.period * step_.place.steps;
+  }
+
+  /// Creation of primitives within the steps, from the call before them on.
+  void add_creation() {
+    const auto calls = log_.calls();
+    const std::size_t first = step_.place.first == 0 ? 0 : calls[step_.place.first - 1];
+    std::size_t misses = 0;
+    for (std::size_t i = first; i < calls[end() - 1]; ++i) {
+      const result::verbose_record& record = log_.records[i];
+      if (record.event == result::verbose_event::exec) continue;
+      result_.creation += record.seconds;
+      if (record.event == result::verbose_event::create_miss) ++misses;
+      ++of(slowdown::creation).calls;
+    }
+    const auto steps = static_cast<double>(step_.place.steps);
+    result_.creation /= steps;
+    if (result_.creation <= 0) return;
+    gain& to = of(slowdown::creation);
+    to.seconds = result_.creation;
+    to.calls /= step_.place.steps;
+    to.text = fmt::format("primitives are created in each step, {} of them anew",
+                          misses / step_.place.steps);
+    if (step_.place.first == 0) {
+      to.at_most = true;
+      to.text += "; the first step, which must create them, is among the steps";
+    }
+  }
+
+  void add_between() {
+    const auto calls = log_.calls();
+    const auto at = [&](std::size_t call) { return log_.records[calls[call]].at_seconds; };
+    const std::size_t first = step_.place.first;
+    std::size_t overlaps = 0;
+    constexpr double clock_step = 1e-4;  // of timestamps, and of times
+    for (std::size_t i = first; i < end(); ++i) {
+      if (!at(i)) return;
+      if (i + 1 < end() && at(i + 1) &&
+          *at(i + 1) + clock_step < *at(i) + log_.records[calls[i]].seconds) {
+        ++overlaps;
+      }
+    }
+    if (overlaps * 100 > step_.place.period * step_.place.steps) {
+      result_.notes.push_back(fmt::format(
+          "{} calls began before the one before them ended: several threads or processes call the "
+          "library at once, so the time between calls is not known",
+          overlaps));
+      return;
+    }
+    const double wall = *at(end() - 1) + log_.records[calls[end() - 1]].seconds - *at(first);
+    const auto steps = static_cast<double>(step_.place.steps);
+    // With a call behind the steps, or with several steps, the time up to the next step counts.
+    double of_step = wall / steps;
+    if (end() < calls.size() && at(end())) {
+      of_step = (*at(end()) - *at(first)) / steps;
+    } else if (step_.place.steps > 1) {
+      of_step = (*at(end() - step_.place.period) - *at(first)) / (steps - 1);
+    }
+    result_.between = std::max(0.0, of_step - result_.seconds - result_.creation);
+    gain& to = of(slowdown::between);
+    to.seconds = *result_.between;
+    to.at_most = true;
+    to.calls = result_.calls.size();
+    to.text = "the application or its framework, such as ops that do not call oneDNN";
+  }
+
+  void add_notes() {
+    const result::verbose_counts& counts = log_.counts;
+    if (counts.damaged > 0) {
+      result_.notes.push_back(fmt::format("{} cut or mixed lines are left out", counts.damaged));
+    }
+    if (counts.headers > 1) {
+      result_.notes.push_back(fmt::format(
+          "{} processes wrote the log; their calls cannot be told apart", counts.headers));
+    }
+    if (counts.graphs > 0) {
+      result_.notes.push_back(fmt::format(
+          "{} partitions of the graph API are left out; their primitives count", counts.graphs));
+    }
+    if (step_.place.steps == 1) {
+      result_.notes.push_back(
+          "no step repeats: the whole log counts as one step, warm-up included");
+    }
+  }
+
+  /// Lists the layers of a cause, the largest first.
+  void finish(gain& to) {
+    const auto& all = where_[to.cause];
+    if (all.empty()) return;
+    std::vector<std::pair<double, std::string>> sorted;
+    for (const auto& [text, seconds] : all) sorted.emplace_back(-seconds, text);
+    std::ranges::sort(sorted);
+    constexpr std::size_t most = 3;
+    for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i) {
+      to.text += fmt::format("{}{} {} ms", i == 0 ? "" : "; ", sorted[i].second,
+                             format::milliseconds(-sorted[i].first));
+    }
+    if (sorted.size() > most) to.text += fmt::format("; and {} more", sorted.size() - most);
+    if (to.cause != slowdown::instructions) return;
+    to.text += fmt::format("; the log's library may use '{}'{}", log_.isa,
+                           machine_.isa.empty() ? "" : ", the machine has " + machine_.isa);
+  }
+
+  const result::verbose_log& log_;
+  const result::verbose_step& step_;
+  const std::vector<logged_call>& layers_;
+  const log_machine& machine_;
+  times_here here_;
+  const instruction_set* of_log_;
+  const instruction_set* of_machine_;
+  double rate_ = 0;
+  explanation result_;
+  std::map<slowdown, gain> gains_;
+  std::map<slowdown, std::map<std::string, double>> where_;
+};
+
+}  // namespace detail
+
+LAYERBENCH_INLINE double explanation::remainder() const {
+  double rest = seconds;
+  for (const explained_call& call : calls) rest -= call.gain;
+  for (const gain& one : gains) {
+    if (one.cause == slowdown::oversubscribed) rest -= one.seconds;
+  }
+  return rest;
+}
+
+LAYERBENCH_INLINE explanation explain(const result::verbose_log& log,
+                                      const result::verbose_step& step,
+                                      const std::vector<logged_call>& layers,
+                                      const log_machine& machine,
+                                      std::span<const result::results> files) {
+  return detail::explainer(log, step, layers, machine, files).take();
+}
+
+LAYERBENCH_INLINE std::string instruction_set_of(std::string_view flags) {
+  for (const detail::instruction_set& one : detail::instruction_sets) {
+    for (const std::string_view flag : split(flags, ' ')) {
+      if (flag == one.flag) return std::string(one.kernel);
+    }
+  }
+  return {};
+}
+
+}  // namespace layerbench::analysis
