@@ -477,7 +477,7 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"tools/a.hpp", "#include <layerbench/cli/main.hpp>"},
       {"tools/a.hpp", "#include <layerbench/session/suite.hpp>"},
       {"tools/a.cpp", "#include \"suite.hpp\""},
-      {"tools/import/a.cpp", "#include <layerbench/result/name.hpp>"},
+      {"tools/import/a.cpp", "#include <layerbench/report/tables.hpp>"},
       {"src/a.cpp", "#include <layerbench/google/a.hpp>"},
       {"src/a.cpp", "#include \"commands.hpp\""},
       {"session/a.hpp", "#include <benchmark/benchmark.h>"},

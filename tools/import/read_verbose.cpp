@@ -604,7 +604,7 @@ logged_model logged_model_of(const result::verbose_log& log, const result::verbo
 void report_logged(const result::verbose_log& log, const result::verbose_step& step,
                    const logged_model& model, bool allow_partial) {
   const auto say = [&](const std::string& text) { print_plain(stderr, text + '\n'); };
-  const double all = step.seconds();
+  const double all = step.seconds;
   double lacks = 0;
   std::size_t layers = 0;
   for (const logged_layer& one : model.layers) layers += one.op ? 1U : 0U;

@@ -17,6 +17,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/input_file.hpp>
 #include <layerbench/base/split.hpp>
+#include <layerbench/base/stats.hpp>
 #include <layerbench/result/verbose_log.hpp>
 
 namespace layerbench::result {
@@ -51,8 +52,11 @@ LAYERBENCH_INLINE std::string_view verbose_primitive::setting(std::string_view k
 }
 
 LAYERBENCH_INLINE bool verbose_primitive::is_reference() const {
-  const std::string_view name = implementation;
-  return name.starts_with("ref") || name.starts_with("simple") || name.starts_with("nspc_ref");
+  // Kernels in kernels stand behind a '+', those of products in convolutions behind "gemm:".
+  return std::ranges::any_of(split(implementation, '+'), [](std::string_view part) {
+    return part.starts_with("ref") || part.starts_with("simple") || part.starts_with("nspc_ref") ||
+           part.ends_with("gemm:ref");
+  });
 }
 
 LAYERBENCH_INLINE std::vector<std::size_t> verbose_log::calls() const {
@@ -250,7 +254,7 @@ LAYERBENCH_INLINE repeated_step find_step(const std::vector<std::size_t>& sequen
     const std::size_t length = end + period - first;
     if (length < covered || (length == covered && period >= best.period)) return;
     covered = length;
-    // Steps are cut where the log begins or ends, if it does so inside the repetition.
+    // Behind a warm-up the repetition may begin within a step, so the last step is whole.
     const std::size_t rest = length % period;
     best = {first > 0 && end + period == count ? first + rest : first, period, length / period};
   };
@@ -274,12 +278,6 @@ LAYERBENCH_INLINE repeated_step find_step(const std::vector<std::size_t>& sequen
     }
   }
   return covered * 2 >= count ? best : repeated_step{0, count, 1};
-}
-
-LAYERBENCH_INLINE double verbose_step::seconds() const {
-  double sum = 0;
-  for (const verbose_call& call : calls) sum += call.seconds;
-  return sum;
 }
 
 LAYERBENCH_INLINE std::map<std::string, std::int64_t, std::less<>> sizes_of(
@@ -393,12 +391,13 @@ LAYERBENCH_INLINE verbose_step step_of(const verbose_log& log, bool whole) {
     --step.place.steps;
   }
   for (std::size_t i = 0; i < step.place.period; ++i) {
-    double sum = 0;
+    std::vector<double> seconds;
     for (std::size_t j = 0; j < step.place.steps; ++j) {
-      sum += log.records[calls[step.place.first + j * step.place.period + i]].seconds;
+      seconds.push_back(log.records[calls[step.place.first + j * step.place.period + i]].seconds);
     }
-    step.calls.push_back(
-        {sequence[step.place.first + i], sum / static_cast<double>(step.place.steps)});
+    step.seconds += std::accumulate(seconds.begin(), seconds.end(), 0.0) /
+                    static_cast<double>(step.place.steps);
+    step.calls.push_back({sequence[step.place.first + i], stats::median(std::move(seconds))});
   }
   detail::find_readers_of_reorders(log, step.calls);
   return step;

@@ -95,7 +95,7 @@ struct repeated_step {
 /// repeats over at least half of it.
 [[nodiscard]] repeated_step find_step(const std::vector<std::size_t>& sequence);
 
-/// A call of a step, and its mean time over all steps.
+/// A call of a step, and its median time over all steps.
 struct verbose_call {
   std::size_t primitive;
   double seconds;
@@ -107,10 +107,8 @@ struct verbose_call {
 /// The step of a log.
 struct verbose_step {
   repeated_step place;  ///< among the calls of the log
-  std::vector<verbose_call> calls;
-
-  /// Seconds of all calls in one step.
-  [[nodiscard]] double seconds() const;
+  std::vector<verbose_call> calls = {};
+  double seconds = 0;  ///< of all calls in one step, mean of all steps
 };
 
 /// The repeated step of a log, of three or more steps without the first; the whole log as one step

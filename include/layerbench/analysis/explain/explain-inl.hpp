@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <functional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include <fmt/format.h>
@@ -139,12 +140,13 @@ class explainer {
             std::span<const result::results> files)
       : log_(log),
         step_(step),
+        calls_(log.calls()),
         layers_(layers),
         machine_(machine),
         here_(files),
         of_log_(find_set(log.isa, &instruction_set::words)),
         of_machine_(find_set(machine.isa, &instruction_set::kernel)) {
-    result_ = {log.version, log.isa, log.threads, step.place.steps, step.seconds()};
+    result_ = {log.version, log.isa, log.threads, step.place.steps, step.seconds};
     result_.counts = log.counts;
   }
 
@@ -153,8 +155,7 @@ class explainer {
     find_rate();
     for (std::size_t i = 0; i < result_.calls.size(); ++i) judge(i);
     add_threads();
-    add_creation();
-    add_between();
+    add_gaps();
     add_notes();
     for (auto& [cause, of] : gains_) {
       finish(of);
@@ -166,9 +167,8 @@ class explainer {
 
  private:
   void add_calls() {
-    const auto calls = log_.calls();
-    for (std::size_t i = 0; i < calls.size(); ++i) {
-      const double seconds = log_.records[calls[i]].seconds;
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      const double seconds = log_.records[calls_[i]].seconds;
       if (i < step_.place.first) result_.warm_up += seconds;
       if (i >= end()) result_.tail += seconds;
     }
@@ -177,8 +177,9 @@ class explainer {
       const result::verbose_primitive& of = log_.primitives[call.primitive];
       result_.calls.push_back({layers_[i].layer, &of, call.seconds});
       result_.calls.back().with_reorders = call.seconds;
+      result_.usual += call.seconds;
       if (!layers_[i].op) continue;
-      result_.calls.back().here = here_.of(*layers_[i].op, of.tensor("src").type);
+      result_.calls.back().by_cache = here_.of(*layers_[i].op, of.tensor("src").type);
     }
     for (std::size_t i = 0; i < step_.calls.size(); ++i) {
       const auto reader = step_.calls[i].reorders_for;
@@ -206,10 +207,9 @@ class explainer {
     const result::verbose_primitive& of = *call.primitive;
     const std::string name = fmt::format("{} {}", call.layer, of.implementation);
     const auto model =
-        call.here.contains("model") ? call.here.find("model") : call.here.find("hot");
-    const bool measured = model != call.here.end();
-    const double reorders = call.with_reorders - call.seconds;
-    // What a layer takes here includes its reorders, which are a cause of their own.
+        call.by_cache.contains("model") ? call.by_cache.find("model") : call.by_cache.find("hot");
+    const bool measured = model != call.by_cache.end();
+    // What a layer takes here includes the reorders that it makes itself, a cause of their own.
     const double saved = measured ? std::max(0.0, call.seconds - model->second) : 0;
     if (of.kind == "reorder") {
       const auto reader = step_.calls[i].reorders_for;
@@ -222,8 +222,10 @@ class explainer {
     if (of.is_reference()) {
       const double fast = rate_ > 0 ? flops(i) / rate_ : 0;
       std::string text = name;
-      if (!of.refusals.empty()) {
-        text += fmt::format(" (the library: {})", fmt::join(of.refusals, "; "));
+      constexpr std::size_t most = 3;  // the first ones are the fastest that were tried
+      const auto reasons = std::span(of.refusals).first(std::min(most, of.refusals.size()));
+      if (!reasons.empty()) {
+        text += fmt::format(" (the library: {})", fmt::join(reasons, "; "));
       }
       return add(call, slowdown::reference, measured ? saved : std::max(0.0, call.seconds - fast),
                  !measured, text);
@@ -241,14 +243,12 @@ class explainer {
                  fmt::format("{} {}", call.layer, odd.text));
     }
     if (!measured) return;
-    const auto hot = call.here.find("hot");
-    const double total = call.with_reorders;
-    const double slower = std::max(0.0, total - model->second - (reorders > 0 ? reorders : 0));
-    const double cold = hot == call.here.end() || model == hot
-                            ? 0
-                            : std::max(0.0, std::min(call.seconds, model->second) - hot->second);
-    if (slower >= cold) return add(call, slowdown::slower, slower, false, call.layer);
-    add(call, slowdown::caches, cold, false, call.layer);
+    const auto hot = call.by_cache.find("hot");
+    const bool knows_hot = hot != call.by_cache.end() && hot != model;
+    const double cold =
+        knows_hot ? std::max(0.0, std::min(call.seconds, model->second) - hot->second) : 0;
+    const slowdown cause = saved >= cold ? slowdown::slower : slowdown::caches;
+    add(call, cause, std::max(saved, cold), false, call.layer);
   }
 
   [[nodiscard]] static std::string_view role(std::string_view tensor) {
@@ -302,67 +302,97 @@ class explainer {
     return step_.place.first + step_.place.period * step_.place.steps;
   }
 
-  /// Creation of primitives within the steps, from the call before them on.
-  void add_creation() {
-    const auto calls = log_.calls();
-    const std::size_t first = step_.place.first == 0 ? 0 : calls[step_.place.first - 1];
-    std::size_t misses = 0;
-    for (std::size_t i = first; i < calls[end() - 1]; ++i) {
+  /// What is between a call and the one before it.
+  struct gap {
+    double seconds = 0;   ///< without creation; 0 without timestamps
+    double creation = 0;  ///< by the library's clock
+    std::size_t created = 0, anew = 0;
+  };
+
+  [[nodiscard]] gap gap_before(std::size_t call) const {
+    gap found;
+    for (std::size_t i = calls_[call - 1] + 1; i < calls_[call]; ++i) {
       const result::verbose_record& record = log_.records[i];
-      if (record.event == result::verbose_event::exec) continue;
-      result_.creation += record.seconds;
-      if (record.event == result::verbose_event::create_miss) ++misses;
-      ++of(slowdown::creation).calls;
+      found.creation += record.seconds;
+      ++found.created;
+      if (record.event == result::verbose_event::create_miss) ++found.anew;
     }
-    const auto steps = static_cast<double>(step_.place.steps);
-    result_.creation /= steps;
-    if (result_.creation <= 0) return;
-    gain& to = of(slowdown::creation);
-    to.seconds = result_.creation;
-    to.calls /= step_.place.steps;
-    to.text = fmt::format("primitives are created in each step, {} of them anew",
-                          misses / step_.place.steps);
-    if (step_.place.first == 0) {
-      to.at_most = true;
-      to.text += "; the first step, which must create them, is among the steps";
+    const result::verbose_record& before = log_.records[calls_[call - 1]];
+    const result::verbose_record& after = log_.records[calls_[call]];
+    if (before.at_seconds && after.at_seconds) {
+      found.seconds = *after.at_seconds - *before.at_seconds - before.seconds - found.creation;
     }
+    return found;
   }
 
-  void add_between() {
-    const auto calls = log_.calls();
-    const auto at = [&](std::size_t call) { return log_.records[calls[call]].at_seconds; };
-    const std::size_t first = step_.place.first;
-    std::size_t overlaps = 0;
-    constexpr double clock_step = 1e-4;  // of timestamps, and of times
-    for (std::size_t i = first; i < end(); ++i) {
-      if (!at(i)) return;
-      if (i + 1 < end() && at(i + 1) &&
-          *at(i + 1) + clock_step < *at(i) + log_.records[calls[i]].seconds) {
-        ++overlaps;
+  /// Adds the medians of what is between the calls. All time around a primitive that is created
+  /// anew is its creation: the library does not count how it looks for an implementation.
+  void add_gaps() {
+    double created = 0;
+    double beside_creation = 0;
+    double between = 0;
+    gap sum;
+    for (std::size_t i = 0; i < step_.place.period; ++i) {
+      std::vector<double> seconds;
+      std::vector<double> creation;
+      std::size_t anew = 0;
+      for (std::size_t call = step_.place.first + i; call < end(); call += step_.place.period) {
+        if (call == 0) continue;
+        const gap found = gap_before(call);
+        seconds.push_back(std::max(0.0, found.seconds));
+        creation.push_back(found.creation);
+        sum.created += found.created;
+        anew += found.anew;
       }
+      if (seconds.empty()) continue;
+      (2 * anew >= seconds.size() && anew > 0 ? beside_creation : between) +=
+          stats::median(std::move(seconds));
+      created += stats::median(std::move(creation));
+      sum.anew += anew;
     }
-    if (overlaps * 100 > step_.place.period * step_.place.steps) {
-      result_.notes.push_back(fmt::format(
-          "{} calls began before the one before them ended: several threads or processes call the "
-          "library at once, so the time between calls is not known",
-          overlaps));
-      return;
-    }
-    const double wall = *at(end() - 1) + log_.records[calls[end() - 1]].seconds - *at(first);
-    const auto steps = static_cast<double>(step_.place.steps);
-    // With a call behind the steps, or with several steps, the time up to the next step counts.
-    double of_step = wall / steps;
-    if (end() < calls.size() && at(end())) {
-      of_step = (*at(end()) - *at(first)) / steps;
-    } else if (step_.place.steps > 1) {
-      of_step = (*at(end() - step_.place.period) - *at(first)) / (steps - 1);
-    }
-    result_.between = std::max(0.0, of_step - result_.seconds - result_.creation);
+    if (calls_.size() < log_.records.size()) result_.creation = created;
+    if (knows_between()) result_.between = between;
+    if (!result_.between) beside_creation = 0;
+    add_creation(sum, beside_creation);
+    if (!result_.between) return;
     gain& to = of(slowdown::between);
-    to.seconds = *result_.between;
+    to.seconds = between;
     to.at_most = true;
     to.calls = result_.calls.size();
     to.text = "the application or its framework, such as ops that do not call oneDNN";
+  }
+
+  void add_creation(const gap& sum, double beside_creation) {
+    const double seconds = result_.creation.value_or(0);
+    if (seconds <= 0) return;
+    gain& to = of(slowdown::creation);
+    to.seconds = seconds + beside_creation;
+    to.calls = sum.created / step_.place.steps;
+    to.text = fmt::format("primitives are created in each step, {} of them anew",
+                          sum.anew / step_.place.steps);
+    if (beside_creation > 0) {
+      to.text += fmt::format("; the library counts {} ms, the rest is time around it",
+                             format::milliseconds(seconds));
+    }
+    const bool is_first = step_.place.first == 0;
+    if (is_first) to.text += "; the first step, which must create them, is among the steps";
+    to.at_most = is_first || beside_creation > 0;
+  }
+
+  /// Whether timestamps say what is between the calls of one thread.
+  bool knows_between() {
+    std::size_t overlaps = 0;
+    constexpr double clock_step = 1e-4;  // of timestamps, and of times
+    for (std::size_t i = step_.place.first; i < end(); ++i) {
+      if (!log_.records[calls_[i]].at_seconds) return false;
+      if (i > step_.place.first && gap_before(i).seconds < -clock_step) ++overlaps;
+    }
+    if (overlaps * 100 <= step_.place.period * step_.place.steps) return true;
+    result_.notes.push_back(fmt::format(
+        "{} calls began before the one before them ended: several threads or processes call the "
+        "library at once, so the time between calls is not known",
+        overlaps));
+    return false;
   }
 
   void add_notes() {
@@ -377,6 +407,11 @@ class explainer {
     if (counts.graphs > 0) {
       result_.notes.push_back(fmt::format(
           "{} partitions of the graph API are left out; their primitives count", counts.graphs));
+    }
+    constexpr double much = 0.2;  // of the usual step
+    if (result_.seconds > result_.usual * (1 + much)) {
+      result_.notes.emplace_back(
+          "calls took much longer in some steps than in most; other programs may run beside them");
     }
     if (step_.place.steps == 1) {
       result_.notes.push_back(
@@ -404,6 +439,7 @@ class explainer {
 
   const result::verbose_log& log_;
   const result::verbose_step& step_;
+  const std::vector<std::size_t> calls_;  ///< of the log, among its records
   const std::vector<logged_call>& layers_;
   const log_machine& machine_;
   times_here here_;
@@ -418,7 +454,7 @@ class explainer {
 }  // namespace detail
 
 LAYERBENCH_INLINE double explanation::remainder() const {
-  double rest = seconds;
+  double rest = usual;
   for (const explained_call& call : calls) rest -= call.gain;
   for (const gain& one : gains) {
     if (one.cause == slowdown::oversubscribed) rest -= one.seconds;

@@ -55,9 +55,9 @@ struct log_machine {
 struct explained_call {
   std::string layer;
   const result::verbose_primitive* primitive;
-  double seconds;                                        ///< in the log, mean of all steps
-  std::map<std::string, double, std::less<>> here = {};  ///< by cache state, with its reorders
-  double with_reorders = 0;                              ///< seconds with those made for it
+  double seconds;                                            ///< in the log, median of all steps
+  std::map<std::string, double, std::less<>> by_cache = {};  ///< by cache state, with its reorders
+  double with_reorders = 0;                                  ///< seconds with those made for it
   std::optional<slowdown> cause = {};
   double gain = 0;  ///< seconds by `cause`
 };
@@ -76,17 +76,18 @@ struct explanation {
   std::string isa;
   std::int64_t threads = 0;
   std::size_t steps = 0;
-  double seconds = 0;                  ///< of the calls of a step
-  double creation = 0;                 ///< in a step
-  std::optional<double> between = {};  ///< calls of a step; nothing without timestamps
-  double warm_up = 0;                  ///< of all calls before the steps
-  double tail = 0;                     ///< of all calls behind them
+  double seconds = 0;  ///< of the calls of a step, mean of all steps
+  double usual = 0;    ///< the same, sum of the calls' medians: without delays in few steps
+  std::optional<double> creation = {};  ///< of primitives, usual step; nothing: not in the log
+  std::optional<double> between = {};   ///< the calls of the usual step; nothing: unknown
+  double warm_up = 0;                   ///< of all calls before the steps
+  double tail = 0;                      ///< of all calls behind them
   result::verbose_counts counts = {};
   std::vector<explained_call> calls = {};
   std::vector<gain> gains = {};  ///< the largest first
   std::vector<std::string> notes = {};
 
-  /// Seconds of the calls in which no cause was found.
+  /// Seconds of the usual step's calls in which no cause was found.
   [[nodiscard]] double remainder() const;
 };
 

@@ -19,15 +19,15 @@ namespace layerbench::analysis {
   }
   json::value calls = json::value::array();
   for (const explained_call& call : of.calls) {
-    json::value here = json::value::object();
-    for (const auto& [cache, seconds] : call.here) here[cache] = seconds;
+    json::value measured = json::value::object();
+    for (const auto& [cache, seconds] : call.by_cache) measured[cache] = seconds;
     calls.push_back({{"layer", call.layer},
                      {"kind", call.primitive->kind},
                      {"implementation", call.primitive->implementation},
                      {"problem", call.primitive->problem},
                      {"seconds", call.seconds},
                      {"seconds_with_reorders", call.with_reorders},
-                     {"seconds_here", std::move(here)},
+                     {"seconds_here", std::move(measured)},
                      {"cause", call.cause ? json::value(name(*call.cause)) : json::value(nullptr)},
                      {"gain_seconds", call.gain},
                      {"refusals", call.primitive->refusals}});
@@ -39,7 +39,8 @@ namespace layerbench::analysis {
       {"threads", of.threads},
       {"steps", of.steps},
       {"seconds_per_step", of.seconds},
-      {"creation_seconds_per_step", of.creation},
+      {"usual_seconds_per_step", of.usual},
+      {"creation_seconds_per_step", of.creation ? json::value(*of.creation) : json::value(nullptr)},
       {"between_seconds_per_step", of.between ? json::value(*of.between) : json::value(nullptr)},
       {"seconds_before_steps", of.warm_up},
       {"seconds_behind_steps", of.tail},

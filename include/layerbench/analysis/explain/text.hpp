@@ -29,13 +29,13 @@ namespace layerbench::analysis {
                 {"ms of it", align::right}},
                {}};
   for (const explained_call& call : of.calls) {
-    const auto here = [&](std::string_view cache) {
-      const auto found = call.here.find(cache);
-      return found == call.here.end() ? "" : format::milliseconds(found->second);
+    const auto measured = [&](std::string_view cache) {
+      const auto found = call.by_cache.find(cache);
+      return found == call.by_cache.end() ? "" : format::milliseconds(found->second);
     };
     result.rows.push_back({call.layer, call.primitive->implementation,
-                           format::milliseconds(call.seconds), here("model"), here("hot"),
-                           here("cold"), call.cause ? std::string(name(*call.cause)) : "",
+                           format::milliseconds(call.seconds), measured("model"), measured("hot"),
+                           measured("cold"), call.cause ? std::string(name(*call.cause)) : "",
                            call.cause ? format::milliseconds(call.gain) : ""});
   }
   return result;
@@ -47,10 +47,12 @@ namespace layerbench::analysis {
   std::string result = fmt::format("oneDNN {}, {}, {} thread{}; {} step{} of {} calls\n",
                                    of.version, of.isa, of.threads, of.threads == 1 ? "" : "s",
                                    of.steps, of.steps == 1 ? "" : "s", of.calls.size());
-  result += fmt::format("{} ms per step in calls, {} ms in their creation, {}\n", ms(of.seconds),
-                        ms(of.creation),
-                        of.between ? ms(*of.between) + " ms between them"
-                                   : "time between them not known (no timestamps)");
+  result += fmt::format("per step {} ms in calls, {} ms in the usual one; {}; {}\n", ms(of.seconds),
+                        ms(of.usual),
+                        of.creation ? ms(*of.creation) + " ms in creation"
+                                    : "creation not logged (ONEDNN_VERBOSE=2 does)",
+                        of.between ? ms(*of.between) + " ms between calls"
+                                   : "time between calls unknown (no timestamps)");
   if (of.warm_up + of.tail > 0) {
     result += fmt::format("beside the steps {} ms of calls before and {} ms behind them\n",
                           ms(of.warm_up), ms(of.tail));
@@ -58,7 +60,9 @@ namespace layerbench::analysis {
   table gains{
       {{"what could be gained"}, {"ms per step", align::right}, {"calls", align::right}, {"where"}},
       {}};
+  constexpr double least = 1e-3;  // of the step
   for (const gain& one : of.gains) {
+    if (one.seconds < least * of.usual) continue;
     gains.rows.push_back({std::string(name(one.cause)),
                           (one.at_most ? "up to " : "") + ms(one.seconds),
                           std::to_string(one.calls), one.text});
