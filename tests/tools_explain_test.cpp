@@ -113,6 +113,10 @@ TEST(Explain, TextNamesLayersSizesAndWhatIsNotKnown) {
   EXPECT_THAT(explain({log_of("alexnet"), "--format", "csv"}).out,
               HasSubstr("layer,implementation,ms,"));
   EXPECT_THAT(explain({log_of("alexnet"), "--one-step"}).out, mentions("1 step of 114 calls"));
+  const testing::outcome unknown =
+      testing::run(LAYERBENCH_TOOL, {"explain", log_of("alexnet"), "--isa", "vector9000"});
+  EXPECT_EQ(unknown.exit_code, static_cast<int>(exit_code::usage));
+  EXPECT_THAT(unknown.err, mentions("--isa", "avx512_core"));
   EXPECT_EQ(explain({log_of("nothing")}).exit_code, static_cast<int>(exit_code::bad_input));
 }
 

@@ -1,17 +1,16 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <filesystem>
 #include <fstream>
 #include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
-#include <fmt/format.h>
-
 #include <layerbench/analysis/explain/explain.hpp>
 #include <layerbench/analysis/explain/json.hpp>
 #include <layerbench/analysis/explain/text.hpp>
-#include <layerbench/base/quiet.hpp>
 #include <layerbench/result/verbose_log.hpp>
 
 #include "commands.hpp"
@@ -69,13 +68,18 @@ void add_explain(CLI::App& app) {
       ->add_option("--processors", options->machine.processors,
                    "Processors of the machine of the log [those of this one]")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}));
-  command->add_option(
-      "--isa", options->machine.isa,
-      "Instruction set of the machine of the log, such as avx2 or avx512_core [that "
-      "of this one]");
+  command
+      ->add_option("--isa", options->machine.isa,
+                   "Instruction set of the machine of the log, such as avx2 or avx512_core [that "
+                   "of this one]")
+      ->type_name("NAME")
+      ->check([](const std::string& isa) -> std::string {
+        if (!isa.empty() && analysis::knows_instruction_set(isa)) return {};
+        return "expected a name such as sse41, avx2, avx512_core or avx512_core_amx, found " + isa;
+      });
   command->add_flag("--one-step", options->one_step,
                     "The log is one step of the application [find the step that repeats]");
-  command->add_option("--top", options->top, "Show at most N calls [the longest]\n--top=20")
+  command->add_option("--top", options->top, "Show at most N of the longest calls [20]\n--top=100")
       ->type_name("N")
       ->check(CLI::Range(std::size_t{1}, std::size_t{1'000'000}));
   const std::shared_ptr<const common_options> common = add_common(*command);

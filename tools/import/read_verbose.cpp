@@ -462,13 +462,13 @@ class layer_maker {
     logged_layer& into = model_.layers.emplace_back();
     std::set<std::string> notes;
     try {
-      entry made =
+      entry created =
           call.reorders_for && packs_[*call.reorders_for] ? entry{"reorder"} : entry_of(of, notes);
-      into.in_other = made.shape.empty();
-      into.name = next_name(made.op);
+      into.in_other = created.shape.empty();
+      into.name = next_name(created.op);
       if (into.in_other) return;
-      if (packs_[i]) made.shape["reorders"] = true;
-      add(into, std::move(made), of.tensor("src").type);
+      if (packs_[i]) created.shape["reorders"] = true;
+      add(into, std::move(created), of.tensor("src").type);
       for (const std::string& note : notes) ++model_.notes[note];
     } catch (const not_a_layer& why) {
       leave_out(into, of, call, why.reason);
@@ -490,10 +490,10 @@ class layer_maker {
     return fmt::format("{}_{}", kind, ++numbers_[kind]);
   }
 
-  void add(logged_layer& into, entry made, std::string_view type) {
-    json::value layer{{"name", into.name}, {"op", made.op}};
+  void add(logged_layer& into, entry created, std::string_view type) {
+    json::value layer{{"name", into.name}, {"op", created.op}};
     layer["after"] = json::value::array();
-    layer["shape"] = std::move(made.shape);
+    layer["shape"] = std::move(created.shape);
     if (type.empty() || type == "undef") type = model_.type;
     if (!dtype_named(type)) throw not_a_layer{"type " + std::string(type)};
     if (type != model_.type) layer["type"] = std::string(type);

@@ -72,7 +72,7 @@ static convolution_forward::primitive_desc described(long in, long out, long ima
 #endif
 }
 
-static layer made(long in, long out, long image, long window, type of, tag order) {
+static layer created(long in, long out, long image, long window, type of, tag order) {
   const auto pd = described(in, out, image, window, of, order);
   return {pd, convolution_forward(pd), memory(pd.src_desc(), cpu), memory(pd.dst_desc(), cpu),
           memory(pd.weights_desc(), cpu)};
@@ -161,9 +161,9 @@ int main(int argc, char** argv) {
   std::vector<layer> net;
   const auto build = [&] {
     net.clear();
-    net.push_back(made(c, c, image, 3, of, order));
-    net.push_back(made(c, c, image, 1, of, order));
-    net.push_back(made(c, 2 * c, image, 3, of, order));
+    net.push_back(created(c, c, image, 3, of, order));
+    net.push_back(created(c, c, image, 1, of, order));
+    net.push_back(created(c, 2 * c, image, 3, of, order));
   };
   build();
   for (int i = 0; i < steps; ++i) {

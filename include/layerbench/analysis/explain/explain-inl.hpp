@@ -60,9 +60,9 @@ inline constexpr std::array<instruction_set, 8> instruction_sets{{
 }
 
 /// Times of the same calls here, by work and data type, then by cache state: medians of rounds.
-class times_here {
+class measured_calls {
  public:
-  explicit times_here(std::span<const result::results> files) {
+  explicit measured_calls(std::span<const result::results> files) {
     for (const result::results& file : files) {
       for (const result::measurement& row : file.rows) {
         if (row.error.empty() && row.name.pass == "fwd") {
@@ -143,7 +143,7 @@ class explainer {
         calls_(log.calls()),
         layers_(layers),
         machine_(machine),
-        here_(files),
+        measured_(files),
         of_log_(find_set(log.isa, &instruction_set::words)),
         of_machine_(find_set(machine.isa, &instruction_set::kernel)) {
     result_ = {log.version, log.isa, log.threads, step.place.steps, step.seconds};
@@ -179,7 +179,7 @@ class explainer {
       result_.calls.back().with_reorders = call.seconds;
       result_.usual += call.seconds;
       if (!layers_[i].op) continue;
-      result_.calls.back().by_cache = here_.of(*layers_[i].op, of.tensor("src").type);
+      result_.calls.back().by_cache = measured_.of(*layers_[i].op, of.tensor("src").type);
     }
     for (std::size_t i = 0; i < step_.calls.size(); ++i) {
       const auto reader = step_.calls[i].reorders_for;
@@ -442,7 +442,7 @@ class explainer {
   const std::vector<std::size_t> calls_;  ///< of the log, among its records
   const std::vector<logged_call>& layers_;
   const log_machine& machine_;
-  times_here here_;
+  measured_calls measured_;
   const instruction_set* of_log_;
   const instruction_set* of_machine_;
   double rate_ = 0;
@@ -477,6 +477,11 @@ LAYERBENCH_INLINE std::string instruction_set_of(std::string_view flags) {
     }
   }
   return {};
+}
+
+LAYERBENCH_INLINE bool knows_instruction_set(std::string_view name) {
+  const detail::instruction_set* found = detail::find_set(name, &detail::instruction_set::kernel);
+  return found != nullptr && name.starts_with(found->kernel);
 }
 
 }  // namespace layerbench::analysis

@@ -102,6 +102,9 @@ struct explanation {
 /// The instruction set of a processor with these flags of Linux's /proc/cpuinfo.
 [[nodiscard]] std::string instruction_set_of(std::string_view flags);
 
+/// Whether `name` is, or begins with, the library's name of an instruction set: avx512_core.
+[[nodiscard]] bool knows_instruction_set(std::string_view name);
+
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED

@@ -49,8 +49,7 @@ namespace layerbench::analysis {
                                    of.steps, of.steps == 1 ? "" : "s", of.calls.size());
   result += fmt::format("per step {} ms in calls, {} ms in the usual one; {}; {}\n", ms(of.seconds),
                         ms(of.usual),
-                        of.creation ? ms(*of.creation) + " ms in creation"
-                                    : "creation not logged (ONEDNN_VERBOSE=2 does)",
+                        of.creation ? ms(*of.creation) + " ms in creation" : "creation not logged",
                         of.between ? ms(*of.between) + " ms between calls"
                                    : "time between calls unknown (no timestamps)");
   if (of.warm_up + of.tail > 0) {
