@@ -14,6 +14,7 @@
 #include <layerbench/analysis/compare/usual_nodes-inl.hpp>
 #include <layerbench/analysis/curve/curve-inl.hpp>
 #include <layerbench/analysis/curve/text-inl.hpp>
+#include <layerbench/analysis/explain/explain-inl.hpp>
 #include <layerbench/analysis/memory/caching_allocator-inl.hpp>
 #include <layerbench/analysis/memory/memory-inl.hpp>
 #include <layerbench/analysis/memory/text-inl.hpp>

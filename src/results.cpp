@@ -15,3 +15,4 @@
 #include <layerbench/result/step_time-inl.hpp>
 #include <layerbench/result/stream_latency-inl.hpp>
 #include <layerbench/result/timing-inl.hpp>
+#include <layerbench/result/verbose_log-inl.hpp>

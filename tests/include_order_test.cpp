@@ -47,7 +47,7 @@ const room_order below = [] {
   add("analysis", {"result"});
   add("report", {"analysis"});
   add("help", {"base"});
-  add("import", {"model"});
+  add("import", {"result"});
   add("tools", {"help", "import", "report"});
   add("topology", {"shape"});
   add("backend", {"op", "topology"});
@@ -484,7 +484,7 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"tools/a.hpp", "#include <layerbench/cli/main.hpp>"},
       {"tools/a.hpp", "#include <layerbench/session/suite.hpp>"},
       {"tools/a.cpp", "#include \"suite.hpp\""},
-      {"tools/import/a.cpp", "#include <layerbench/result/name.hpp>"},
+      {"tools/import/a.cpp", "#include <layerbench/report/tables.hpp>"},
       {"src/a.cpp", "#include <layerbench/google/a.hpp>"},
       {"src/a.cpp", "#include \"commands.hpp\""},
       {"session/a.hpp", "#include <benchmark/benchmark.h>"},

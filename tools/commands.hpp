@@ -140,5 +140,6 @@ void add_versus(CLI::App& app, const std::vector<std::string>& words);
 void add_report(CLI::App& app);
 void add_deepbench(CLI::App& app);
 void add_import(CLI::App& app);
+void add_explain(CLI::App& app);
 
 }  // namespace layerbench::tool

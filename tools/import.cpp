@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,6 +15,7 @@
 
 #include "commands.hpp"
 #include "import/import.hpp"
+#include "import/read_verbose.hpp"
 
 namespace layerbench::tool {
 namespace {
@@ -25,6 +27,7 @@ struct import_command {
   std::vector<std::string> bind;
   bool no_softmax = false;
   bool allow_partial = false;
+  bool one_step = false;
   common_options output;
   importer::import_options options;
 };
@@ -65,6 +68,22 @@ void give_inputs(import_command& command) {
   }
 }
 
+/// Converts a log of calls, to which the options for graphs do not apply.
+void run_verbose(const import_command& command) {
+  const importer::import_options& options = command.options;
+  if (options.batch || !options.bound.empty() || !options.inputs.empty() || command.no_softmax) {
+    throw usage_error("--batch, --bind, --input and --no-softmax are for models, not for logs");
+  }
+  const result::verbose_log log = result::read_verbose(std::filesystem::path(command.file));
+  const result::verbose_step step = result::step_of(log, command.one_step);
+  const std::string name =
+      options.name.empty() ? importer::model_name_of(command.file) : options.name;
+  const importer::logged_model model = importer::logged_model_of(
+      log, step, name, options.title.empty() ? "Calls of a log, " + name : options.title);
+  importer::report_logged(log, step, model, command.allow_partial);
+  write(command.output, model.text);
+}
+
 void run(import_command& command) {
   bind(command);
   give_inputs(command);
@@ -73,13 +92,15 @@ void run(import_command& command) {
     throw usage_error(fmt::format(
         "--name: '{}' is not a name; use lower-case letters, digits and _", options.name));
   }
+  if (without_controls(options.title, /*one_line=*/true) != options.title) {
+    throw usage_error("--title: has a control character or an end of a line");
+  }
+  if (command.format == "verbose") return run_verbose(command);
+  if (command.one_step) throw usage_error("--one-step: only logs have steps");
   const bool is_traced = command.format == "torch";
   const importer::graph model =
       is_traced ? importer::read_torch(command.file) : importer::read_onnx(command.file);
   if (options.name.empty() && !is_traced) options.name = importer::model_name_of(command.file);
-  if (without_controls(options.title, /*one_line=*/true) != options.title) {
-    throw usage_error("--title: has a control character or an end of a line");
-  }
   options.softmax = !command.no_softmax;
   const importer::imported imported = importer::import_model(model, options, command.allow_partial);
   write(command.output, imported.text);
@@ -89,15 +110,18 @@ void run(import_command& command) {
 
 void add_import(CLI::App& app) {
   CLI::App* command =
-      app.add_subcommand("import", "Writes the shape file of an ONNX or PyTorch model");
+      app.add_subcommand("import",
+                         "Writes the shape file of an ONNX or PyTorch model, or of the calls in "
+                         "oneDNN's log");
   const auto options = std::make_shared<import_command>();
   command
       ->add_option("format", options->format,
-                   "Form of the model: onnx; or torch, the calls that tools/from_torch.py --export "
-                   "writes")
+                   "Form of the model: onnx; torch, the calls that tools/from_torch.py --export "
+                   "writes; or verbose, the log of oneDNN with ONEDNN_VERBOSE=2")
       ->required()
-      ->check(CLI::IsMember({"onnx", "torch"}));
-  command->add_option("file", options->file, "The model; its weights are not read")->required();
+      ->check(CLI::IsMember({"onnx", "torch", "verbose"}));
+  command->add_option("file", options->file, "The model, whose weights are not read; or the log")
+      ->required();
   add_output(*command, options->output, "The shape file; - or nothing: stdout");
   command->add_option("--name", options->options.name, "Name of the model [that of the file]")
       ->type_name("NAME");
@@ -120,6 +144,8 @@ void add_import(CLI::App& app) {
                     "Add no softmax behind a classifier that ends without one");
   command->add_flag("--allow-partial", options->allow_partial,
                     "Write the shape file without the nodes that no op computes");
+  command->add_flag("--one-step", options->one_step,
+                    "The log is one step of the application [find the step that repeats]");
   command->callback([options] { run(*options); });
 }
 

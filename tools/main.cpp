@@ -76,6 +76,7 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_report(app);
   layerbench::tool::add_deepbench(app);
   layerbench::tool::add_import(app);
+  layerbench::tool::add_explain(app);
   add_help(app, argc, argv);
   try {
     app.parse(argc, argv);

@@ -337,16 +337,7 @@ imported converted_file(graph g, import_options options) {
     header["parameters"] = {{"batch", options.batch.value_or(usual)}};
   }
   imported result;
-  result.text = "{\n";
-  for (const auto& [key, one] : header.items()) {
-    result.text += fmt::format("  {}: {},\n", json::value(key).dump(), one_line(one));
-  }
-  result.text += "  \"layers\": [\n";
-  for (std::size_t i = 0; i < found.at.layers.size(); ++i) {
-    result.text += fmt::format("    {}{}\n", one_line(found.at.layers[i]),
-                               i + 1 == found.at.layers.size() ? "" : ",");
-  }
-  result.text += "  ]\n}\n";
+  result.text = shape_file_text(header, found.at.layers);
   for (const layer& one : created.layers) {
     for (const op::operand& weights : model::detail::of_role(one.op, op::role::weights)) {
       result.parameters += elements(weights.extents);
@@ -365,6 +356,18 @@ std::optional<std::int64_t> size_of(std::string_view text) {
   const bool is_size =
       failed == std::errc() && end == text.data() + text.size() && value > 0 && value <= max_size;
   return is_size ? std::optional(value) : std::nullopt;
+}
+
+std::string shape_file_text(const json::value& header, const json::value& layers) {
+  std::string text = "{\n";
+  for (const auto& [key, one] : header.items()) {
+    text += fmt::format("  {}: {},\n", json::value(key).dump(), one_line(one));
+  }
+  text += "  \"layers\": [\n";
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    text += fmt::format("    {}{}\n", one_line(layers[i]), i + 1 == layers.size() ? "" : ",");
+  }
+  return text + "  ]\n}\n";
 }
 
 std::string model_name_of(const std::string& file) {

@@ -9,6 +9,8 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/shape/json.hpp>
+
 #include "conversion.hpp"
 #include "graph.hpp"
 
@@ -42,6 +44,9 @@ struct imported {
 /// Converts a model, and reads the result as programs do. Throws bad_input, error where that fails,
 /// and usage_error for a batch that the file does not allow.
 [[nodiscard]] imported shape_file_of(graph g, const import_options& options);
+
+/// The text of a shape file: a line per key of the header, and per layer.
+[[nodiscard]] std::string shape_file_text(const json::value& header, const json::value& layers);
 
 /// A name of a model from that of its file.
 [[nodiscard]] std::string model_name_of(const std::string& file);

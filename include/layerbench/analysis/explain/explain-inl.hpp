@@ -1,0 +1,487 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <set>
+#include <span>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/analysis/explain/explain.hpp>
+#include <layerbench/base/compiled.hpp>
+#include <layerbench/base/number_format.hpp>
+#include <layerbench/base/split.hpp>
+#include <layerbench/base/stats.hpp>
+#include <layerbench/result/timing.hpp>
+#include <layerbench/shape/record.hpp>
+
+namespace layerbench::analysis {
+
+namespace detail {
+
+/// An instruction set: how the library's kernels and its words name it, and its vectors.
+struct instruction_set {
+  std::string_view kernel;  ///< in names of implementations
+  std::string_view words;   ///< in the line info,cpu,isa
+  std::string_view flag;    ///< of /proc/cpuinfo
+  int bits;
+};
+
+/// From the highest on, so that the first one whose name a text has is meant.
+inline constexpr std::array<instruction_set, 8> instruction_sets{{
+    {"avx512_core_amx", "AMX", "amx_tile", 512},
+    {"avx512_core_fp16", "float16", "avx512_fp16", 512},
+    {"avx512_core_bf16", "AVX-512 with Intel DL Boost and bfloat16", "avx512_bf16", 512},
+    {"avx512_core_vnni", "AVX-512 with Intel DL Boost", "avx512_vnni", 512},
+    {"avx512", "AVX-512", "avx512bw", 512},
+    {"avx2", "AVX2", "avx2", 256},
+    {"avx", "AVX", "avx", 256},
+    {"sse41", "SSE4.1", "sse4_1", 128},
+}};
+
+/// The highest one that a text names by `member`; null if there is none.
+[[nodiscard]] inline const instruction_set* find_set(std::string_view text,
+                                                     std::string_view instruction_set::* member) {
+  const auto found = std::ranges::find_if(instruction_sets, [&](const instruction_set& one) {
+    return text.find(one.*member) != std::string_view::npos;
+  });
+  return found == instruction_sets.end() ? nullptr : &*found;
+}
+
+/// Whether a call is bound by arithmetic, as a rule.
+[[nodiscard]] inline bool is_product(const result::verbose_primitive& of) {
+  const std::set<std::string_view> kinds{"convolution", "deconvolution", "matmul", "inner_product",
+                                         "rnn"};
+  return kinds.contains(of.kind);
+}
+
+/// Times of the same calls here, by work and data type, then by cache state: medians of rounds.
+class measured_calls {
+ public:
+  explicit measured_calls(std::span<const result::results> files) {
+    for (const result::results& file : files) {
+      for (const result::measurement& row : file.rows) {
+        if (row.error.empty() && row.name.pass == "fwd") {
+          rounds_[key(row.name.op, row.label.key, row.name.model_case.dtype)][row.name.cache]
+              .push_back(result::estimated_seconds(row));
+        }
+      }
+    }
+  }
+
+  [[nodiscard]] std::map<std::string, double, std::less<>> of(const op::any& op,
+                                                              std::string_view type) const {
+    std::map<std::string, double, std::less<>> seconds;
+    const auto found = rounds_.find(key(op.name(), op.key(), type));
+    if (found == rounds_.end()) return seconds;
+    for (const auto& [cache, all] : found->second) seconds[cache] = stats::median(all);
+    return seconds;
+  }
+
+ private:
+  [[nodiscard]] static std::string key(std::string_view op, std::string_view sizes,
+                                       std::string_view type) {
+    return fmt::format("{}/{}/{}", op, type, sizes);
+  }
+
+  std::map<std::string, std::map<std::string, std::vector<double>>> rounds_;
+};
+
+/// Sizes of a product that should be multiples of the vector length, and whether they are.
+struct channel_sizes {
+  double used = 1;  ///< share of the padded work that is needed
+  std::string text = {};
+};
+
+[[nodiscard]] inline channel_sizes channels_of(const result::verbose_primitive& of, int bits) {
+  const std::int64_t lanes = bits / 32;
+  std::vector<std::int64_t> sizes;
+  if (of.kind == "matmul") {
+    const auto all = result::extents_of(of.problem);
+    if (!all || all->size() < 2) return {};
+    sizes = {(*all)[1].back(), (*all)[0].back()};
+  } else {
+    const auto named = result::sizes_of(of.problem);
+    const auto size = [&](std::string_view name, std::int64_t otherwise) {
+      const auto found = named.find(name);
+      return found == named.end() ? otherwise : std::max<std::int64_t>(1, found->second);
+    };
+    const std::int64_t groups = size("g", 1);
+    const std::int64_t in = size("ic", 0);
+    if (groups > 1 && groups == in) {
+      sizes = {in};  // vectors go over the groups
+    } else {
+      sizes = {in / groups, size("oc", 0) / groups};
+    }
+  }
+  channel_sizes result;
+  constexpr std::int64_t image_channels = 4;  // for which libraries have own kernels
+  for (const std::int64_t size : sizes) {
+    if (size <= image_channels || size % lanes == 0) continue;
+    const std::int64_t fitting = (size + lanes - 1) / lanes * lanes;
+    result.used *= static_cast<double>(size) / static_cast<double>(fitting);
+    const std::string text = fmt::format("{} (fits: {})", size, fitting);
+    if (result.text.find(text) == std::string::npos) {
+      result.text += (result.text.empty() ? "" : ", ") + text;
+    }
+  }
+  return result;
+}
+
+/// Adds up what each cause would gain.
+class explainer {
+ public:
+  explainer(const result::verbose_log& log, const result::verbose_step& step,
+            const std::vector<logged_call>& layers, const log_machine& machine,
+            std::span<const result::results> files)
+      : log_(log),
+        step_(step),
+        calls_(log.calls()),
+        layers_(layers),
+        machine_(machine),
+        measured_(files),
+        of_log_(find_set(log.isa, &instruction_set::words)),
+        of_machine_(find_set(machine.isa, &instruction_set::kernel)) {
+    result_ = {log.version, log.isa, log.threads, step.place.steps, step.seconds};
+    result_.counts = log.counts;
+  }
+
+  [[nodiscard]] explanation take() {
+    add_calls();
+    find_rate();
+    for (std::size_t i = 0; i < result_.calls.size(); ++i) judge(i);
+    add_threads();
+    add_gaps();
+    add_notes();
+    for (auto& [cause, of] : gains_) {
+      finish(of);
+      if (of.seconds > 0) result_.gains.push_back(std::move(of));
+    }
+    std::ranges::stable_sort(result_.gains, std::ranges::greater{}, &gain::seconds);
+    return std::move(result_);
+  }
+
+ private:
+  void add_calls() {
+    for (std::size_t i = 0; i < calls_.size(); ++i) {
+      const double seconds = log_.records[calls_[i]].seconds;
+      if (i < step_.place.first) result_.warm_up += seconds;
+      if (i >= end()) result_.tail += seconds;
+    }
+    for (std::size_t i = 0; i < step_.calls.size(); ++i) {
+      const result::verbose_call& call = step_.calls[i];
+      const result::verbose_primitive& of = log_.primitives[call.primitive];
+      result_.calls.push_back({layers_[i].layer, &of, call.seconds});
+      result_.calls.back().with_reorders = call.seconds;
+      result_.usual += call.seconds;
+      if (!layers_[i].op) continue;
+      result_.calls.back().by_cache = measured_.of(*layers_[i].op, of.tensor("src").type);
+    }
+    for (std::size_t i = 0; i < step_.calls.size(); ++i) {
+      const auto reader = step_.calls[i].reorders_for;
+      if (reader && !layers_[i].op) result_.calls[*reader].with_reorders += step_.calls[i].seconds;
+    }
+  }
+
+  /// The best FLOP/s of the step, to estimate calls of reference code.
+  void find_rate() {
+    for (std::size_t i = 0; i < step_.calls.size(); ++i) {
+      const explained_call& call = result_.calls[i];
+      if (call.primitive->is_reference() || call.seconds <= 0) continue;
+      rate_ = std::max(rate_, flops(i) / call.seconds);
+    }
+  }
+
+  [[nodiscard]] double flops(std::size_t i) const {
+    if (!layers_[i].op || !is_product(*result_.calls[i].primitive)) return 0;
+    return static_cast<double>(layers_[i].op->work(op::pass::fwd).flops);
+  }
+
+  /// Finds the cause of a call's time. Only the first that applies counts.
+  void judge(std::size_t i) {
+    explained_call& call = result_.calls[i];
+    const result::verbose_primitive& of = *call.primitive;
+    const std::string name = fmt::format("{} {}", call.layer, of.implementation);
+    const auto model =
+        call.by_cache.contains("model") ? call.by_cache.find("model") : call.by_cache.find("hot");
+    const bool measured = model != call.by_cache.end();
+    // What a layer takes here includes the reorders that it makes itself, a cause of their own.
+    const double saved = measured ? std::max(0.0, call.seconds - model->second) : 0;
+    if (of.kind == "reorder") {
+      const auto reader = step_.calls[i].reorders_for;
+      const std::string which = reader ? fmt::format("{} of {}", role(step_.calls[i].reordered),
+                                                     result_.calls[*reader].layer)
+                                       : call.layer;
+      return add(call, slowdown::reorders, call.seconds, false,
+                 of.is_reference() ? which + " by " + of.implementation : which);
+    }
+    if (of.is_reference()) {
+      const double fast = rate_ > 0 ? flops(i) / rate_ : 0;
+      std::string text = name;
+      constexpr std::size_t most = 3;  // the first ones are the fastest that were tried
+      const auto reasons = std::span(of.refusals).first(std::min(most, of.refusals.size()));
+      if (!reasons.empty()) {
+        text += fmt::format(" (the library: {})", fmt::join(reasons, "; "));
+      }
+      return add(call, slowdown::reference, measured ? saved : std::max(0.0, call.seconds - fast),
+                 !measured, text);
+    }
+    const double lacks = missing_vectors(of);
+    if (lacks > 0 && (!measured || saved > 0)) {
+      return add(call, slowdown::instructions, measured ? saved : call.seconds * lacks, !measured,
+                 name);
+    }
+    const channel_sizes odd = is_product(of)
+                                  ? channels_of(of, of_log_ == nullptr ? 256 : of_log_->bits)
+                                  : channel_sizes{};
+    if (odd.used < 1) {
+      return add(call, slowdown::channels, call.seconds * (1 - odd.used), true,
+                 fmt::format("{} {}", call.layer, odd.text));
+    }
+    if (!measured) return;
+    const auto hot = call.by_cache.find("hot");
+    const bool knows_hot = hot != call.by_cache.end() && hot != model;
+    const double cold =
+        knows_hot ? std::max(0.0, std::min(call.seconds, model->second) - hot->second) : 0;
+    const slowdown cause = saved >= cold ? slowdown::slower : slowdown::caches;
+    add(call, cause, std::max(saved, cold), false, call.layer);
+  }
+
+  [[nodiscard]] static std::string_view role(std::string_view tensor) {
+    return tensor == "wei" ? "weights" : tensor == "src" ? "source" : "result";
+  }
+
+  /// Share of a call's time that wider vectors would save at most.
+  [[nodiscard]] double missing_vectors(const result::verbose_primitive& of) const {
+    if (!is_product(of)) return 0;
+    const instruction_set* kernel = find_set(of.implementation, &instruction_set::kernel);
+    const instruction_set* used = kernel != nullptr ? kernel : of_log_;
+    const instruction_set* best = of_machine_ != nullptr ? of_machine_ : of_log_;
+    if (used == nullptr || best == nullptr) return 0;
+    if (used->bits < best->bits) {
+      return 1 - static_cast<double>(used->bits) / static_cast<double>(best->bits);
+    }
+    // Below f32, newer instructions compute several products at once.
+    const bool is_narrow = of.tensor("src").type != "f32";
+    return is_narrow && of_log_ != nullptr && of_machine_ != nullptr && of_machine_ < of_log_ ? 0.5
+                                                                                              : 0;
+  }
+
+  void add(explained_call& call, slowdown cause, double seconds, bool at_most,
+           const std::string& text) {
+    if (seconds <= 0) return;
+    call.cause = cause;
+    call.gain = seconds;
+    gain& to = of(cause);
+    to.seconds += seconds;
+    to.at_most |= at_most;
+    ++to.calls;
+    where_[cause][text] += seconds;
+  }
+
+  [[nodiscard]] gain& of(slowdown cause) {
+    return gains_.try_emplace(cause, gain{cause}).first->second;
+  }
+
+  void add_threads() {
+    if (machine_.processors <= 0 || log_.threads <= machine_.processors) return;
+    gain& to = of(slowdown::oversubscribed);
+    to.calls = result_.calls.size();
+    to.at_most = true;
+    to.seconds = result_.remainder() *
+                 (1 - static_cast<double>(machine_.processors) / static_cast<double>(log_.threads));
+    to.text = fmt::format("{} threads on {} processors", log_.threads, machine_.processors);
+  }
+
+  /// The end of the steps, among the calls.
+  [[nodiscard]] std::size_t end() const {
+    return step_.place.first + step_.place.period * step_.place.steps;
+  }
+
+  /// What is between a call and the one before it.
+  struct gap {
+    double seconds = 0;   ///< without creation; 0 without timestamps
+    double creation = 0;  ///< by the library's clock
+    std::size_t created = 0, anew = 0;
+  };
+
+  [[nodiscard]] gap gap_before(std::size_t call) const {
+    gap found;
+    for (std::size_t i = calls_[call - 1] + 1; i < calls_[call]; ++i) {
+      const result::verbose_record& record = log_.records[i];
+      found.creation += record.seconds;
+      ++found.created;
+      if (record.event == result::verbose_event::create_miss) ++found.anew;
+    }
+    const result::verbose_record& before = log_.records[calls_[call - 1]];
+    const result::verbose_record& after = log_.records[calls_[call]];
+    if (before.at_seconds && after.at_seconds) {
+      found.seconds = *after.at_seconds - *before.at_seconds - before.seconds - found.creation;
+    }
+    return found;
+  }
+
+  /// Adds the medians of what is between the calls. All time around a primitive that is created
+  /// anew is its creation: the library does not count how it looks for an implementation.
+  void add_gaps() {
+    double created = 0;
+    double beside_creation = 0;
+    double between = 0;
+    gap sum;
+    for (std::size_t i = 0; i < step_.place.period; ++i) {
+      std::vector<double> seconds;
+      std::vector<double> creation;
+      std::size_t anew = 0;
+      for (std::size_t call = step_.place.first + i; call < end(); call += step_.place.period) {
+        if (call == 0) continue;
+        const gap found = gap_before(call);
+        seconds.push_back(std::max(0.0, found.seconds));
+        creation.push_back(found.creation);
+        sum.created += found.created;
+        anew += found.anew;
+      }
+      if (seconds.empty()) continue;
+      (2 * anew >= seconds.size() && anew > 0 ? beside_creation : between) +=
+          stats::median(std::move(seconds));
+      created += stats::median(std::move(creation));
+      sum.anew += anew;
+    }
+    if (calls_.size() < log_.records.size()) result_.creation = created;
+    if (knows_between()) result_.between = between;
+    if (!result_.between) beside_creation = 0;
+    add_creation(sum, beside_creation);
+    if (!result_.between) return;
+    gain& to = of(slowdown::between);
+    to.seconds = between;
+    to.at_most = true;
+    to.calls = result_.calls.size();
+    to.text = "the application or its framework, such as ops that do not call oneDNN";
+  }
+
+  void add_creation(const gap& sum, double beside_creation) {
+    const double seconds = result_.creation.value_or(0);
+    if (seconds <= 0) return;
+    gain& to = of(slowdown::creation);
+    to.seconds = seconds + beside_creation;
+    to.calls = sum.created / step_.place.steps;
+    to.text = fmt::format("primitives are created in each step, {} of them anew",
+                          sum.anew / step_.place.steps);
+    if (beside_creation > 0) {
+      to.text += fmt::format("; the library counts {} ms, the rest is time around it",
+                             format::milliseconds(seconds));
+    }
+    const bool is_first = step_.place.first == 0;
+    if (is_first) to.text += "; the first step, which must create them, is among the steps";
+    to.at_most = is_first || beside_creation > 0;
+  }
+
+  /// Whether timestamps say what is between the calls of one thread.
+  bool knows_between() {
+    std::size_t overlaps = 0;
+    constexpr double clock_step = 1e-4;  // of timestamps, and of times
+    for (std::size_t i = step_.place.first; i < end(); ++i) {
+      if (!log_.records[calls_[i]].at_seconds) return false;
+      if (i > step_.place.first && gap_before(i).seconds < -clock_step) ++overlaps;
+    }
+    if (overlaps * 100 <= step_.place.period * step_.place.steps) return true;
+    result_.notes.push_back(fmt::format(
+        "{} calls began before the one before them ended: several threads or processes call the "
+        "library at once, so the time between calls is not known",
+        overlaps));
+    return false;
+  }
+
+  void add_notes() {
+    const result::verbose_counts& counts = log_.counts;
+    if (counts.damaged > 0) {
+      result_.notes.push_back(fmt::format("{} cut or mixed lines are left out", counts.damaged));
+    }
+    if (counts.headers > 1) {
+      result_.notes.push_back(fmt::format(
+          "{} processes wrote the log; their calls cannot be told apart", counts.headers));
+    }
+    if (counts.graphs > 0) {
+      result_.notes.push_back(fmt::format(
+          "{} partitions of the graph API are left out; their primitives count", counts.graphs));
+    }
+    constexpr double much = 0.2;  // of the usual step
+    if (result_.seconds > result_.usual * (1 + much)) {
+      result_.notes.emplace_back(
+          "calls took much longer in some steps than in most; other programs may run beside them");
+    }
+    if (step_.place.steps == 1) {
+      result_.notes.push_back(
+          "no step repeats: the whole log counts as one step, warm-up included");
+    }
+  }
+
+  /// Lists the layers of a cause, the largest first.
+  void finish(gain& to) {
+    const auto& all = where_[to.cause];
+    if (all.empty()) return;
+    std::vector<std::pair<double, std::string>> sorted;
+    for (const auto& [text, seconds] : all) sorted.emplace_back(-seconds, text);
+    std::ranges::sort(sorted);
+    constexpr std::size_t most = 3;
+    for (std::size_t i = 0; i < std::min(most, sorted.size()); ++i) {
+      to.text += fmt::format("{}{} {} ms", i == 0 ? "" : "; ", sorted[i].second,
+                             format::milliseconds(-sorted[i].first));
+    }
+    if (sorted.size() > most) to.text += fmt::format("; and {} more", sorted.size() - most);
+    if (to.cause != slowdown::instructions) return;
+    to.text += fmt::format("; the log's library may use '{}'{}", log_.isa,
+                           machine_.isa.empty() ? "" : ", the machine has " + machine_.isa);
+  }
+
+  const result::verbose_log& log_;
+  const result::verbose_step& step_;
+  const std::vector<std::size_t> calls_;  ///< of the log, among its records
+  const std::vector<logged_call>& layers_;
+  const log_machine& machine_;
+  measured_calls measured_;
+  const instruction_set* of_log_;
+  const instruction_set* of_machine_;
+  double rate_ = 0;
+  explanation result_;
+  std::map<slowdown, gain> gains_;
+  std::map<slowdown, std::map<std::string, double>> where_;
+};
+
+}  // namespace detail
+
+LAYERBENCH_INLINE double explanation::remainder() const {
+  double rest = usual;
+  for (const explained_call& call : calls) rest -= call.gain;
+  for (const gain& one : gains) {
+    if (one.cause == slowdown::oversubscribed) rest -= one.seconds;
+  }
+  return rest;
+}
+
+LAYERBENCH_INLINE explanation explain(const result::verbose_log& log,
+                                      const result::verbose_step& step,
+                                      const std::vector<logged_call>& layers,
+                                      const log_machine& machine,
+                                      std::span<const result::results> files) {
+  return detail::explainer(log, step, layers, machine, files).take();
+}
+
+LAYERBENCH_INLINE std::string instruction_set_of(std::string_view flags) {
+  for (const detail::instruction_set& one : detail::instruction_sets) {
+    for (const std::string_view flag : split(flags, ' ')) {
+      if (flag == one.flag) return std::string(one.kernel);
+    }
+  }
+  return {};
+}
+
+LAYERBENCH_INLINE bool knows_instruction_set(std::string_view name) {
+  const detail::instruction_set* found = detail::find_set(name, &detail::instruction_set::kernel);
+  return found != nullptr && name.starts_with(found->kernel);
+}
+
+}  // namespace layerbench::analysis
