@@ -18,6 +18,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/topology/numa.hpp>
 #include <layerbench/topology/this_machine.hpp>
@@ -42,7 +43,7 @@ class host_buffer {
     }
     const bool large = bytes >= huge_page / 8;
     const std::size_t page = large ? huge_page : small_page;
-    const std::size_t whole = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
+    const std::size_t whole = rounded_up(std::max<std::size_t>(bytes, 1), page);
     memory_ = {::operator new(whole, std::align_val_t(page)),
                release{std::align_val_t(page), whole}};
     in_buffers += whole;

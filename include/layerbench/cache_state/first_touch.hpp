@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <layerbench/backend/device.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/cache_state/eviction.hpp>
 
 /// Memory that threads touch first lies on their NUMA node. These functions write into memory that
@@ -21,7 +22,7 @@ namespace detail {
 /// Writes a byte to each small page that begins in the range.
 inline void touch(std::byte* begin, std::byte* end) {
   constexpr std::uintptr_t page = 4096;
-  const auto start = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
+  const auto start = rounded_up(reinterpret_cast<std::uintptr_t>(begin), page);
   for (auto at = start; at < reinterpret_cast<std::uintptr_t>(end); at += page)
     *reinterpret_cast<volatile std::byte*>(at) = std::byte{};
 }

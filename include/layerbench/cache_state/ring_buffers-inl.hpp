@@ -10,6 +10,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/cache_state/ring_buffers.hpp>
 
 namespace layerbench::run {

@@ -3,9 +3,7 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
-#include <system_error>
 #include <tuple>
 #include <utility>
 
@@ -13,6 +11,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/topology/thread_placement.hpp>
 
 namespace layerbench::machine {
@@ -159,12 +158,9 @@ LAYERBENCH_INLINE std::optional<std::vector<processor_list>> listed_places(std::
     return found;
   };
   const auto number = [&]() -> std::optional<int> {
-    int value = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     constexpr int most = 1 << 16;
-    if (failed != std::errc() || value > most || value < -most) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    return value;
+    const auto value = take_number<int>(text);
+    return value && *value >= -most && *value <= most ? value : std::nullopt;
   };
   // Behind the first of several: their number and their distance.
   const auto repeated = [&]() -> std::optional<std::pair<int, int>> {

@@ -26,8 +26,7 @@ enum class parameter { scale, bias, diff_scale, diff_bias };
 class unlearned_parameters {
  public:
   unlearned_parameters(const runtime& device, std::int64_t channels)
-      : bytes_((static_cast<std::size_t>(channels) * sizeof(float) + alignment - 1) / alignment *
-               alignment),
+      : bytes_(rounded_up(static_cast<std::size_t>(channels) * sizeof(float), alignment)),
         memory_(device.allocate(count * bytes_)) {
     std::vector<float> values(count * bytes_ / sizeof(float), 0.0F);
     std::fill_n(values.begin(), channels, 1.0F);
