@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <random>
-#include <string_view>
 #include <system_error>
 #include <utility>
 

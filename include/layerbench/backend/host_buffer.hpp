@@ -6,8 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <functional>
 #include <memory>
 #include <new>
 #include <optional>

@@ -3,22 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <utility>
 #include <vector>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/rounding.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/cache_state/eviction.hpp>
 #include <layerbench/cache_state/first_touch.hpp>
-#include <layerbench/cache_state/number_class.hpp>
-#include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/op/test_data.hpp>
 
 namespace layerbench::run {

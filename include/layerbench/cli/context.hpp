@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>

@@ -3,10 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <optional>

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/rounding.hpp>

@@ -8,7 +8,6 @@
 #include <limits>
 #include <string>
 #include <variant>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/parse_number.hpp>
