@@ -355,7 +355,7 @@ using catalog = std::vector<entry>;
 /// The op with these fields, called as they say.
 template <operation Op>
 [[nodiscard]] any any_of(const record_fields& fields) {
-  const any op(record_of<Op>(fields));
+  any op(record_of<Op>(fields));
   for (const manner how : manners(Op{})) {
     if (std::get<bool>(find_field(fields, name(how))->value)) return op.called(how);
   }
