@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -116,13 +117,13 @@ LAYERBENCH_INLINE processor_list processors_in_order(const topology& of,
   processor_list chosen = detail::cores_first(of, usable);
   const std::set<int> counts = threads.empty() ? threads_of_domains(of, usable) : threads;
   std::vector<processor_list> others;
-  for (auto count = counts.rbegin(); count != counts.rend(); ++count) {
-    processor_list fewer = detail::best(of, chosen, static_cast<std::size_t>(std::max(*count, 1)));
+  for (const int count : std::views::reverse(counts)) {
+    processor_list fewer = detail::best(of, chosen, static_cast<std::size_t>(std::max(count, 1)));
     std::erase_if(chosen, [&](int processor) { return contains(fewer, processor); });
     others.push_back(std::exchange(chosen, std::move(fewer)));
   }
-  for (auto rest = others.rbegin(); rest != others.rend(); ++rest)
-    chosen.insert(chosen.end(), rest->begin(), rest->end());
+  for (const processor_list& rest : std::views::reverse(others))
+    chosen.insert(chosen.end(), rest.begin(), rest.end());
   return chosen;
 }
 
