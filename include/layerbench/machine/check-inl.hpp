@@ -13,7 +13,7 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/machine/check.hpp>
 #include <layerbench/shape/record.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/topology/thread_places.hpp>
 
 namespace layerbench::machine {
 

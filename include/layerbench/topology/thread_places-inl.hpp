@@ -13,7 +13,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/parse_number.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/topology/thread_places.hpp>
 
 namespace layerbench::machine {
 
