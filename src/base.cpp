@@ -15,5 +15,5 @@
 #include <layerbench/topology/hwloc-inl.hpp>
 #include <layerbench/topology/this_machine-inl.hpp>
 #include <layerbench/topology/thread_binding-inl.hpp>
-#include <layerbench/topology/thread_placement-inl.hpp>
+#include <layerbench/topology/thread_places-inl.hpp>
 #include <layerbench/topology/topology-inl.hpp>

@@ -91,7 +91,7 @@ class suite_row {
     const run::samples taken = run::sample(
         wall, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
         {.least_time = seconds_a_round, .most_time = 10, .least_samples = 3});
-    mpi::rank_group::all().send({});
+    mpi::rank_group::end_commands();
     return stats::median(taken.seconds);
   }
 

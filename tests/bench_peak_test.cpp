@@ -9,7 +9,7 @@
 #include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/result/read_results.hpp>
 #include <layerbench/topology/this_machine.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/topology/thread_places.hpp>
 
 #include "support/bench.hpp"
 

@@ -7,8 +7,11 @@
 #include <utility>
 #include <vector>
 
+#include <unistd.h>
+
 #include <gmock/gmock.h>
 
+#include <layerbench/base/child_process.hpp>
 #include <layerbench/machine/check.hpp>
 #include <layerbench/machine/disturbance.hpp>
 
@@ -214,6 +217,18 @@ TEST(Disturbers, AreNamedWithTheirShares) {
               AllOf(mentions("other programs", "1.20 of 2"), Not(HasSubstr("host"))));
   EXPECT_THAT(disturbers(disturbance{1.2, 0.083, 2}, 0.4),
               mentions("other programs", "host", "8.3 %", "40 %"));
+}
+
+TEST(Disturbers, AreNoCommandsOfMeters) {
+  // The command uses all that the processor does: a second.
+  const std::int64_t second = ::sysconf(_SC_CLK_TCK);
+  std::int64_t busy = 0;
+  const auto read = [&] { return std::optional(processor_times{busy, 0, 0, 1}); };
+  const run::machine_watch watch({}, read);
+  busy = second;
+  EXPECT_THAT(watch.disturbers({}), HasSubstr("other programs"));
+  static_cast<void>(output_of("exec 2>/dev/null; (ulimit -t 1; while :; do :; done); true", 60));
+  EXPECT_THAT(watch.disturbers({}), IsEmpty());
 }
 
 TEST(Frequency, FollowsGovernorAndTurbo) {

@@ -15,7 +15,7 @@
 #include <layerbench/topology/numa.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/topology/thread_places.hpp>
 #include <layerbench/topology/topology.hpp>
 
 #include "support/topologies.hpp"

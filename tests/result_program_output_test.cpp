@@ -88,6 +88,21 @@ TEST(Metrics, NameTheParametersOfLlamaBenchThatDiffer) {
   EXPECT_EQ(read.rows[1].name, "qwen2 7B Q4_K - Medium tg128 n_threads=4");
 }
 
+TEST(Metrics, NameOtherParametersOfLlamaBenchWhereTheyTellTestsApart) {
+  const auto text_of = [](const std::string& poll) {
+    return R"([{"model_type": "m", "n_prompt": 8, "n_gen": 0, "poll": 0, "avg_ns": 1000},
+               {"model_type": "m", "n_prompt": 0, "n_gen": 8, "poll": 1, "avg_ns": 2000},
+               {"model_type": "m", "n_prompt": 8, "n_gen": 0, "poll": )" +
+           poll + R"(, "avg_ns": 3000}])";
+  };
+  EXPECT_THAT(read_metrics(text_of("50"), "x").rows,
+              ElementsAre(is_row("m pp8 poll=0", 1e-6), is_row("m tg8", 2e-6),
+                          is_row("m pp8 poll=50", 3e-6)));
+  EXPECT_THAT(read_metrics(text_of("0"), "x").rows,
+              ElementsAre(is_row("m pp8", 2e-6), is_row("m tg8", 2e-6)))
+      << "repetitions of one test";
+}
+
 TEST(Metrics, AreOfProblemsOfBenchdnnThatRan) {
   // Since oneDNN 3.0 the lines have the time of creation, and problems may have commas.
   const metrics read = read_metrics(
@@ -141,7 +156,7 @@ TEST(Metrics, NameThePlaceOfAnError) {
   EXPECT_THAT(error_of("a,b\n1,x\n", {.columns = {"a", "b"}}), mentions("line 2", "b", "above 0"));
   EXPECT_THAT(error_of("a,b\n1,2\n", {.columns = {"a", "c"}}), mentions("no line names", "c"));
   EXPECT_THAT(error_of("a\n" + std::string(100000, 'a'), {.pattern = "(?:a|b)*([0-9])"}),
-              mentions("line 2", "8192", "--metric"));
+              mentions("line 2", "4096", "--metric"));
   EXPECT_THAT(error_of("took long", {.pattern = "took ([0-9]+)"}), mentions("no result"));
 }
 

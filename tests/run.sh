@@ -56,11 +56,12 @@ configure() {
   cmake --preset "$1" -DLAYERBENCH_TESTS=ON -DLAYERBENCH_SANITIZED_CORE=$sanitized_core >/dev/null
 }
 
-# lint PRESET: the sources of the library, the tool and one program; they include every header.
+# lint PRESET: the sources of the library, of which CMake writes those of backends, the tool and one
+# program; they include every header.
 lint() {
   say "lint $1"
   grep -o '"file": "[^"]*"' "build/$1/compile_commands.json" | cut -d '"' -f 4 |
-    grep -E "^$PWD/src/|build/$1/tools/|/bench_conv[.]dir/" |
+    grep -E "^$PWD/src/|build/$1/(src|tools)/|/bench_conv[.]dir/" |
     xargs -P "$jobs" -n 1 clang-tidy-19 -p "build/$1" --quiet --extra-arg=-Qunused-arguments --checks=-bugprone-suspicious-include
 }
 

@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -115,9 +114,6 @@ void print_incompatible_files(const std::vector<result::results>& read);
 
 /// Reads result files and prints which of them are not merged.
 std::vector<result::results> read_results(const std::vector<std::string>& files);
-
-/// Parses `text` as a number; nothing if it is none.
-std::optional<double> number_of(std::string_view text);
 
 /// Checks that `text` is a number from `least` to `most`. The result is empty, or an error message
 /// which says that `what` was expected.

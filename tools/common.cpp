@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cerrno>
-#include <charconv>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -16,6 +15,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/input_file.hpp>
 #include <layerbench/base/output_file.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/program_path.hpp>
 #include <layerbench/base/quiet.hpp>
@@ -202,16 +202,9 @@ std::vector<result::results> read_results(const std::vector<std::string>& files)
   return read;
 }
 
-std::optional<double> number_of(std::string_view text) {
-  double value = 0;
-  const auto [rest, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = failed == std::errc() && rest == text.data() + text.size();
-  return whole ? std::optional(value) : std::nullopt;
-}
-
 std::string check_number(const std::string& text, double least, double most,
                          std::string_view what) {
-  const auto value = number_of(text);
+  const auto value = parse_number<double>(text);
   if (value && *value >= least && *value <= most) return {};
   return fmt::format("expected {}, found {}", what, text);
 }

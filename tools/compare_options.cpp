@@ -13,6 +13,7 @@
 #include <layerbench/analysis/compare/time_series_json.hpp>
 #include <layerbench/analysis/compare/time_series_text.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/parse_number.hpp>
 
 #include "commands.hpp"
 
@@ -162,7 +163,7 @@ void require_no_regression(const Comparison& all, const compare_options& chosen)
   }
   if (!found.empty()) found = {fmt::format("not compared: {}", fmt::join(found, "; "))};
   if (!chosen.allowed.empty()) {
-    const std::vector<std::string> slower = regressions(all, *number_of(chosen.allowed));
+    const std::vector<std::string> slower = regressions(all, *parse_number<double>(chosen.allowed));
     if (!slower.empty()) found.push_back(fmt::format("regression: {}", fmt::join(slower, "; ")));
   }
   if (!found.empty()) {

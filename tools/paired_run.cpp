@@ -8,7 +8,6 @@
 #include <cmath>
 #include <cstdlib>
 #include <random>
-#include <string_view>
 #include <system_error>
 #include <utility>
 
@@ -351,7 +350,8 @@ void paired_run::run(const variant& of, std::size_t round, const std::filesystem
 paired_run::process_output paired_run::read(const variant& of, std::size_t round,
                                             const std::filesystem::path& file) const {
   const output_place place = place_of(of, chosen_);
-  if (place == output_place::added_option) {
+  // The first round tells whose program it is.
+  if (place == output_place::added_option && of.outputs.empty()) {
     result::results own = result::read(file);
     if (is_own(own)) return {std::move(own), {}};
   }
@@ -360,8 +360,10 @@ paired_run::process_output paired_run::read(const variant& of, std::size_t round
                                        : place == output_place::standard_output ? "its stdout"
                                                                                 : "its file");
   const std::string text = json::read_text(file);
+  if (!of.files.empty()) return {result::parse(text, name), {}};
   result::metrics other = result::read_metrics(text, name, chosen_.choice);
-  if (place != output_place::added_option && other.format == result::google_format) {
+  const bool is_known = place == output_place::added_option || !of.outputs.empty();
+  if (!is_known && other.format == result::google_format) {
     result::results own = result::parse(text, name);
     if (is_own(own)) return {std::move(own), {}};
   }

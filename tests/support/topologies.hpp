@@ -15,7 +15,7 @@
 
 #include <layerbench/topology/hwloc.hpp>
 #include <layerbench/topology/thread_binding.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/topology/thread_places.hpp>
 #include <layerbench/topology/topology.hpp>
 
 /// Machines that are not there, as hwloc describes them.

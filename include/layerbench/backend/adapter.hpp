@@ -131,9 +131,9 @@ template <backend... Bs, op::operation... Ops>
   requires(sizeof...(Bs) > 0)
 [[nodiscard]] registry registry_of(op::list<Ops...> ops) {
   registry all{{entry_of<Bs>(ops)...}, op::builtin_catalog(), reference::oracle(ops), {}};
-  for (op::entry& entry : op::catalog_of(ops)) {
+  for (const op::entry& entry : op::catalog_of(ops)) {
     const bool known = std::ranges::find(all.ops, entry.name, &op::entry::name) != all.ops.end();
-    if (!known) all.ops.push_back(std::move(entry));
+    if (!known) all.ops.push_back(entry);
   }
   return all;
 }

@@ -116,7 +116,8 @@ LAYERBENCH_INLINE std::vector<std::unique_ptr<any_plan>> compute_device::alterna
     request.built = one.built;
     try {
       others.push_back(make_plan(op, request));
-    } catch (const unsupported&) {  // it may need too much scratch memory
+    } catch (const unsupported&) {
+      continue;  // it may need too much scratch memory
     }
   }
   return others;

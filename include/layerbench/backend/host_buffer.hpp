@@ -6,8 +6,6 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
-#include <functional>
 #include <memory>
 #include <new>
 #include <optional>
@@ -18,6 +16,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/topology/numa.hpp>
 #include <layerbench/topology/this_machine.hpp>
@@ -36,13 +35,13 @@ class host_buffer {
   /// end the program when it is used.
   explicit host_buffer(std::size_t bytes) {
     // Asking takes a fraction of a millisecond, so small buffers are asked for together.
-    if ((unasked_ += bytes) >= worth_asking_) {
-      unasked_ = 0;
+    if (unasked.fetch_add(bytes) + bytes >= worth_asking) {
+      unasked = 0;
       ask_for(bytes + outside_buffers);
     }
     const bool large = bytes >= huge_page / 8;
     const std::size_t page = large ? huge_page : small_page;
-    const std::size_t whole = (std::max<std::size_t>(bytes, 1) + page - 1) / page * page;
+    const std::size_t whole = rounded_up(std::max<std::size_t>(bytes, 1), page);
     memory_ = {::operator new(whole, std::align_val_t(page)),
                release{std::align_val_t(page), whole}};
     in_buffers += whole;
@@ -54,12 +53,12 @@ class host_buffer {
 
   /// Later buffers lie on these NUMA nodes (machine::nodes_for); none: where they are first
   /// touched.
-  static void use_nodes(std::vector<int> nodes) { nodes_ = std::move(nodes); }
+  static void use_nodes(std::vector<int> nodes) { used_nodes = std::move(nodes); }
   /// The NUMA node, for each thread on these processors, of buffers that the thread touches first.
   /// After use_nodes() it is the first of those nodes.
   [[nodiscard]] static std::vector<int> nodes_by_first_touch(
       const machine::topology& of, const std::vector<machine::processor_list>& threads) {
-    if (!nodes_.empty()) return std::vector<int>(threads.size(), nodes_.front());
+    if (!used_nodes.empty()) return std::vector<int>(threads.size(), used_nodes.front());
     return machine::node_by_thread(of, threads);
   }
 
@@ -72,14 +71,14 @@ class host_buffer {
     const std::int64_t untouched = taken - machine::touched_memory_bytes().value_or(taken);
     const std::int64_t left =
         std::max<std::int64_t>(0, *available - std::max<std::int64_t>(0, untouched));
-    worth_asking_ = std::clamp<std::size_t>(static_cast<std::size_t>(left) / 16,
-                                            std::size_t{1} << 20U, std::size_t{64} << 20U);
+    worth_asking = std::clamp<std::size_t>(static_cast<std::size_t>(left) / 16,
+                                           std::size_t{1} << 20U, std::size_t{64} << 20U);
     return left;
   }
   /// Throws not_enough_memory if available_bytes() is less than `bytes`. Like the constructor it
   /// asks the system only where there are enough bytes.
   static void require(std::size_t bytes) {
-    if (unasked_ + bytes >= worth_asking_) ask_for(bytes);
+    if (unasked + bytes >= worth_asking) ask_for(bytes);
   }
 
  private:
@@ -101,9 +100,9 @@ class host_buffer {
   };
   /// Throws unavailable where the system does not place memory as told.
   void choose_node(std::size_t bytes, bool large) const {
-    if (!nodes_.empty()) {
+    if (!used_nodes.empty()) {
       const machine::hwloc_machine& known = machine::this_hwloc_machine();
-      if (known.bind_memory(memory_.get(), bytes, nodes_)) return;
+      if (known.bind_memory(memory_.get(), bytes, used_nodes)) return;
       throw unavailable(
           known.is_this_system()
               ? "--numa: the system does not let this process choose where memory lies; containers "
@@ -118,10 +117,10 @@ class host_buffer {
       ::madvise(memory_.get(), bytes, MADV_DONTNEED);
   }
 
-  static inline std::vector<int> nodes_ = {};
+  static inline std::vector<int> used_nodes = {};
   static inline std::atomic<std::size_t> in_buffers = 0;  ///< bytes, of all that there are
-  static inline std::atomic<std::size_t> unasked_ = 0;    ///< bytes of buffers since the last check
-  static inline std::atomic<std::size_t> worth_asking_ = std::size_t{1} << 20U;
+  static inline std::atomic<std::size_t> unasked = 0;     ///< bytes of buffers since the last check
+  static inline std::atomic<std::size_t> worth_asking = std::size_t{1} << 20U;
   /// Bytes that plans, rows and the samples of a verification take beside buffers.
   static constexpr std::size_t outside_buffers = std::size_t{16} << 20U;
   std::unique_ptr<void, release> memory_{nullptr, release{std::align_val_t(small_page), 0}};

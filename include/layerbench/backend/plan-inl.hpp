@@ -4,17 +4,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <vector>
 
-#include <layerbench/backend/formula.hpp>
 #include <layerbench/backend/plan.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/op/op.hpp>
-#include <layerbench/op/test_data.hpp>
 #include <layerbench/shape/dims.hpp>
 
 namespace layerbench::run {

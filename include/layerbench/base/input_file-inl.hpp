@@ -126,7 +126,7 @@ struct inputs_read {
 }  // namespace detail
 
 LAYERBENCH_INLINE std::filesystem::path input_path(const std::filesystem::path& named) {
-  const std::filesystem::path path = named == "-" ? std::filesystem::path("/dev/stdin") : named;
+  std::filesystem::path path = named == "-" ? std::filesystem::path("/dev/stdin") : named;
   const std::optional<file_identity> file = identity_of(named);
   if (!file) return path;
   detail::inputs_read& known = detail::inputs_read_so_far();

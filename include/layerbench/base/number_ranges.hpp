@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -10,13 +9,13 @@
 #include <set>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/parse_number.hpp>
 
 /// Whole numbers as options have them: "16", or "1..256" for all from 1 to 256.
 namespace layerbench {
@@ -28,15 +27,10 @@ inline constexpr std::int64_t most_numbers = 100'000;
 [[nodiscard]] inline std::optional<std::pair<std::int64_t, std::int64_t>> range_in(
     std::string_view text) {
   const std::size_t dots = text.find("..");
-  const std::string_view ends[]{text.substr(0, dots),
-                                dots == text.npos ? text : text.substr(dots + 2)};
-  std::int64_t values[2]{};
-  for (std::size_t i = 0; i < 2; ++i) {
-    const auto [rest, failed] =
-        std::from_chars(ends[i].data(), ends[i].data() + ends[i].size(), values[i]);
-    if (failed != std::errc() || rest != ends[i].data() + ends[i].size()) return std::nullopt;
-  }
-  return std::pair(values[0], values[1]);
+  const auto first = parse_number<std::int64_t>(text.substr(0, dots));
+  const auto last = dots == text.npos ? first : parse_number<std::int64_t>(text.substr(dots + 2));
+  if (!first || !last) return std::nullopt;
+  return std::pair(*first, *last);
 }
 
 /// What is wrong with a text as one or more numbers from `least` to `most`; empty if nothing is.

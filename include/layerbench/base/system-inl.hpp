@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <fstream>
 #include <limits>
@@ -12,6 +11,7 @@
 #include <utility>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/system.hpp>
 
 namespace layerbench::machine {
@@ -32,10 +32,7 @@ LAYERBENCH_INLINE std::optional<path> this_program() {
 
 LAYERBENCH_INLINE std::optional<std::int64_t> number_in(std::string_view text) {
   text.remove_prefix(std::min(text.find_first_not_of(" \t"), text.size()));
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc()) return std::nullopt;
-  return value;
+  return take_number<std::int64_t>(text);
 }
 
 LAYERBENCH_INLINE std::optional<std::int64_t> number_of(const path& file) {

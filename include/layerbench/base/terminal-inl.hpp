@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <numeric>
 #include <string_view>
@@ -13,6 +12,7 @@
 #include <unistd.h>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/terminal.hpp>
 
@@ -27,8 +27,9 @@ LAYERBENCH_INLINE std::size_t terminal_columns() {
   constexpr std::size_t least = 60;
   if (::isatty(STDOUT_FILENO) != 1) return 0;
   std::size_t columns = 0;
-  if (const char* text = std::getenv("COLUMNS")) {
-    std::from_chars(text, text + std::string_view(text).size(), columns);
+  if (const char* set = std::getenv("COLUMNS")) {
+    std::string_view text = set;
+    columns = take_number<std::size_t>(text).value_or(0);
   }
   if (columns == 0) columns = window_columns(STDOUT_FILENO);
   return columns == 0 ? 0 : std::max(columns, least);

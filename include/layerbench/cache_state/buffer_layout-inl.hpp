@@ -3,20 +3,11 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <utility>
-#include <vector>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
+#include <functional>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/cache_state/buffer_layout.hpp>
-#include <layerbench/cache_state/op_in_context.hpp>
-#include <layerbench/cache_state/repeated_use.hpp>
-#include <layerbench/cache_state/ring_buffers.hpp>
-#include <layerbench/cache_state/setup_op.hpp>
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/op.hpp>
 

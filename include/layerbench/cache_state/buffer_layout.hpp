@@ -39,6 +39,7 @@ class buffer_layout_builder {
   buffer_layout_builder(compute_device& device, const any_plan& plan, const op_in_context& what);
   buffer_layout_builder(const buffer_layout_builder&) = delete;
   buffer_layout_builder& operator=(const buffer_layout_builder&) = delete;
+  ~buffer_layout_builder() = default;
 
   [[nodiscard]] buffer_layout result() && { return std::move(layout_); }
 

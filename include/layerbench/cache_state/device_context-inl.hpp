@@ -3,21 +3,13 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <memory>
-#include <utility>
 #include <vector>
 
-#include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/cache_state/device_context.hpp>
 #include <layerbench/cache_state/eviction.hpp>
 #include <layerbench/cache_state/first_touch.hpp>
-#include <layerbench/cache_state/number_class.hpp>
-#include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/op/test_data.hpp>
 
 namespace layerbench::run {
@@ -67,7 +59,7 @@ LAYERBENCH_INLINE void device_context::pool::grow(compute_device& device, std::s
   auto* to = static_cast<std::byte*>(memory_->data());
   touch_in_turn(device, {to, bytes});
   if (device.is_host()) return draw(device, to, 0, bytes);
-  keep_drawn(device, std::clamp((bytes + block - 1) / block * block, block, most_drawn));
+  keep_drawn(device, std::clamp(rounded_up(bytes, block), block, most_drawn));
   device.copy(to, drawn_->data(), std::min(drawn_bytes_, bytes));
   for (std::size_t done = drawn_bytes_; done < bytes; done *= 2) {
     device.copy(to + done, to, std::min(done, bytes - done));

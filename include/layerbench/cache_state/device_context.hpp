@@ -9,7 +9,6 @@
 #include <map>
 #include <memory>
 #include <string>
-#include <utility>
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/device.hpp>

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include <layerbench/backend/device.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/cache_state/eviction.hpp>
 
 /// Memory that threads touch first lies on their NUMA node. These functions write into memory that
@@ -21,9 +22,11 @@ namespace detail {
 /// Writes a byte to each small page that begins in the range.
 inline void touch(std::byte* begin, std::byte* end) {
   constexpr std::uintptr_t page = 4096;
-  const auto start = (reinterpret_cast<std::uintptr_t>(begin) + page - 1) / page * page;
-  for (auto at = start; at < reinterpret_cast<std::uintptr_t>(end); at += page)
-    *reinterpret_cast<volatile std::byte*>(at) = std::byte{};
+  volatile std::byte* const bytes = begin;
+  const auto address = reinterpret_cast<std::uintptr_t>(begin);
+  const auto size = static_cast<std::size_t>(end - begin);
+  for (std::size_t at = rounded_up(address, page) - address; at < size; at += page)
+    bytes[at] = std::byte{};
 }
 
 /// The threads on each node.

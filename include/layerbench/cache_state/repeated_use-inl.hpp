@@ -2,19 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
-#include <cstddef>
-#include <memory>
-#include <optional>
 #include <ranges>
 #include <utility>
-#include <vector>
 
-#include <layerbench/backend/device.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/cache_state/op_in_context.hpp>
 #include <layerbench/cache_state/repeated_use.hpp>
-#include <layerbench/cache_state/setup_op.hpp>
 #include <layerbench/op/op.hpp>
 
 namespace layerbench::run {

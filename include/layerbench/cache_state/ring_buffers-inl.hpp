@@ -3,13 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
 
-#include <layerbench/backend/backend.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/cache_state/ring_buffers.hpp>
 
 namespace layerbench::run {

@@ -61,9 +61,6 @@ class ring_buffers {
     address memory = nullptr;
   };
 
-  static constexpr std::size_t rounded_up(std::size_t bytes, std::size_t alignment) {
-    return (bytes + alignment - 1) / alignment * alignment;
-  }
   static constexpr std::size_t index(buffer_kind kind) { return static_cast<std::size_t>(kind); }
   ring& ring_of(buffer_kind kind) { return rings_.at(index(kind)); }
 

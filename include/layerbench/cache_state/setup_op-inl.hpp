@@ -3,23 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <map>
-#include <memory>
-#include <optional>
 #include <utility>
-#include <vector>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/device.hpp>
 #include <layerbench/backend/formula.hpp>
 #include <layerbench/backend/forward_results.hpp>
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/cache_state/device_context.hpp>
-#include <layerbench/cache_state/number_class.hpp>
-#include <layerbench/cache_state/op_in_context.hpp>
-#include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/cache_state/setup_op.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/op/test_data.hpp>

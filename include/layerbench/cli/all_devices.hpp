@@ -33,7 +33,7 @@
 #include <layerbench/session/program.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/topology/thread_places.hpp>
 #include <layerbench/topology/topology.hpp>
 
 /// Measuring on all devices of a machine at once, each in a process.

@@ -4,7 +4,6 @@
 
 #include <array>
 #include <cstddef>
-#include <cstdlib>
 #include <filesystem>
 #include <set>
 #include <string>
@@ -29,7 +28,7 @@
 #include <layerbench/session/options.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/topology/thread_places.hpp>
 #include <layerbench/topology/topology.hpp>
 
 namespace layerbench::run {

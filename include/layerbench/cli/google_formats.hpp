@@ -9,7 +9,6 @@
 #include <vector>
 
 #include <benchmark/benchmark.h>
-#include <nlohmann/json.hpp>
 
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/measurement.hpp>

@@ -130,6 +130,8 @@ inline bool measure(const options& o, const suite& all, const stopping_limits& l
         sink.checkpoint();
       },
       take_turns);
+  streams.reset();
+  watch.set_other_streams(0);  // their time is that of children from now on
   note_machine_state();
   const bool lost = !measuring.lost().empty();
   if (!interrupted && !lost && before > 0 && measured() == before) {

@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,6 +18,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/similar_names.hpp>
 #include <layerbench/session/options.hpp>
 
@@ -31,10 +30,8 @@ namespace detail {
 /// A whole number from `least` to `most`.
 [[nodiscard]] inline CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
   const auto check = [least, most](const std::string& text) -> std::string {
-    std::int64_t value = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, failed] = std::from_chars(text.data(), end, value);
-    if (failed == std::errc() && rest == end && value >= least && value <= most) return {};
+    const auto value = parse_number<std::int64_t>(text);
+    if (value && *value >= least && *value <= most) return {};
     return fmt::format("'{}' is not a whole number from {} to {}", text, least, most);
   };
   return {check, fmt::format("{} to {}", least, most)};
@@ -69,13 +66,9 @@ namespace detail {
 
 /// "0.2", or "0.2s" as newer versions of Google Benchmark have it.
 [[nodiscard]] inline std::string check_seconds(const std::string& text) {
-  double value = -1;
-  const char* end = text.data() + text.size();
-  const auto [rest, failed] = std::from_chars(text.data(), end, value);
-  const std::string_view unit(rest, end);
-  if (failed == std::errc() && value >= 0 && value <= 1e6 && (unit.empty() || unit == "s")) {
-    return {};
-  }
+  std::string_view unit = text;
+  const auto value = take_number<double>(unit);
+  if (value && *value >= 0 && *value <= 1e6 && (unit.empty() || unit == "s")) return {};
   return fmt::format("'{}' is not a number of seconds, such as 0.2", text);
 }
 
@@ -96,13 +89,9 @@ namespace detail {
 
 /// "1", or "1%".
 [[nodiscard]] inline std::string check_percent(const std::string& text) {
-  double value = -1;
-  const char* end = text.data() + text.size();
-  const auto [rest, failed] = std::from_chars(text.data(), end, value);
-  const std::string_view unit(rest, end);
-  if (failed == std::errc() && value > 0 && value <= 100 && (unit.empty() || unit == "%")) {
-    return {};
-  }
+  std::string_view unit = text;
+  const auto value = take_number<double>(unit);
+  if (value && *value > 0 && *value <= 100 && (unit.empty() || unit == "%")) return {};
   return fmt::format("'{}' is not a percentage above 0, such as 1", text);
 }
 

@@ -13,7 +13,7 @@
 #include <layerbench/session/options.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/topology/thread_places.hpp>
 #include <layerbench/topology/topology.hpp>
 
 /// The places of threads that the user wants, or that suit the threads that the user wants. They

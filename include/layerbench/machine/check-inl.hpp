@@ -13,7 +13,7 @@
 #include <layerbench/base/units.hpp>
 #include <layerbench/machine/check.hpp>
 #include <layerbench/shape/record.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/topology/thread_places.hpp>
 
 namespace layerbench::machine {
 
@@ -237,9 +237,9 @@ LAYERBENCH_INLINE check_result check_nodes(const resource_request& of) {
     result.what += fmt::format("; the largest case needs {}, these nodes have {}",
                                units::si(static_cast<double>(needed), "B"),
                                units::si(static_cast<double>(there), "B"));
-    remedies.push_back(of.numa == numa_policy::interleave
-                           ? "a smaller --batch"
-                           : "--numa=interleave, or a smaller --batch");
+    remedies.emplace_back(of.numa == numa_policy::interleave
+                              ? "a smaller --batch"
+                              : "--numa=interleave, or a smaller --batch");
   }
   result.remedy = fmt::format("{}", fmt::join(remedies, "; "));
   return result;

@@ -3,18 +3,17 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <map>
 #include <numeric>
-#include <system_error>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/child_process.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/machine/energy_counter.hpp>
 
 namespace layerbench::run {
@@ -109,10 +108,8 @@ LAYERBENCH_INLINE double meter_reading(const std::string& text, const std::strin
   constexpr const char* blanks = " \t\r\n";
   const std::size_t first = std::min(text.find_first_not_of(blanks), text.size());
   const std::string number = text.substr(first, text.find_last_not_of(blanks) + 1 - first);
-  double value = 0;
-  const char* const end = number.data() + number.size();
-  const auto [rest, failed] = std::from_chars(number.data(), end, value);
-  if (failed == std::errc() && rest == end && std::isfinite(value) && value >= 0) return value;
+  const auto value = parse_number<double>(number);
+  if (value && std::isfinite(*value) && *value >= 0) return *value;
   throw energy_error(fmt::format("{}: printed '{}' instead of one number", command,
                                  number.substr(0, number.find('\n'))));
 }

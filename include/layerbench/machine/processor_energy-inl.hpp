@@ -3,10 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <charconv>
-#include <cmath>
 #include <cstddef>
 #include <filesystem>
 #include <optional>
@@ -24,6 +22,7 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/split.hpp>
 #include <layerbench/machine/processor_energy.hpp>
 
@@ -137,9 +136,7 @@ LAYERBENCH_INLINE std::vector<perf_energy_event> perf_energy_events(const machin
       return machine::line_of(file.string() + what).value_or("");
     };
     const auto config = detail::config_of(text(""));
-    const std::string scale = text(".scale");
-    double joules = 0;
-    std::from_chars(scale.data(), scale.data() + scale.size(), joules);
+    const double joules = parse_number<double>(text(".scale")).value_or(0);
     if (!type || processors.empty() || !config || !(joules > 0) || text(".unit") != "Joules") {
       continue;
     }

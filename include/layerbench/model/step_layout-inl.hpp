@@ -3,9 +3,9 @@
 #pragma once
 
 #include <algorithm>
-#include <cstdint>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/model/step_layout.hpp>
 #include <layerbench/shape/dims.hpp>
 
@@ -28,7 +28,7 @@ LAYERBENCH_INLINE step_layout::step_layout(
     for (const std::size_t part : packed.parts) {
       constexpr std::size_t line = 64;
       starts[part] = size;  // in the packed tensor
-      size += (sizes[part] + line - 1) / line * line;
+      size += rounded_up(sizes[part], line);
       is_part[part] = true;
     }
   }
@@ -36,7 +36,7 @@ LAYERBENCH_INLINE step_layout::step_layout(
   for (std::size_t i = 0; i < of.tensors; ++i) {
     if (is_part[i]) continue;
     starts[i] = bytes;
-    bytes += (sizes[i] + page - 1) / page * page;
+    bytes += rounded_up(sizes[i], page);
   }
   for (const packed_tensor& packed : of.packed) {
     for (const std::size_t part : packed.parts) starts[part] += starts[packed.whole];

@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <stdexcept>
-#include <string_view>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/op/builtin.hpp>

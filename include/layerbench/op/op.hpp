@@ -14,6 +14,7 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
@@ -354,7 +355,7 @@ using catalog = std::vector<entry>;
 /// The op with these fields, called as they say.
 template <operation Op>
 [[nodiscard]] any any_of(const record_fields& fields) {
-  const any op(record_of<Op>(fields));
+  any op(record_of<Op>(fields));
   for (const manner how : manners(Op{})) {
     if (std::get<bool>(find_field(fields, name(how))->value)) return op.called(how);
   }
@@ -391,8 +392,8 @@ template <operation... Ops>
   for (std::int64_t r = 0; r < window; ++r) {
     // Outputs o with 0 <= o * stride - pad_before + r * dilation < size.
     const std::int64_t offset = r * dilation - pad_before;
-    const std::int64_t first = offset >= 0 ? 0 : (-offset + stride - 1) / stride;
-    const std::int64_t end = size - offset <= 0 ? 0 : (size - offset - 1) / stride + 1;
+    const std::int64_t first = offset >= 0 ? 0 : ceil_div(-offset, stride);
+    const std::int64_t end = size - offset <= 0 ? 0 : ceil_div(size - offset, stride);
     taps += std::max<std::int64_t>(0, std::min(end, outputs) - first);
   }
   return taps;

@@ -40,9 +40,8 @@ LAYERBENCH_INLINE std::string write_manifest(const manifest& cases) {
 namespace detail {
 
 /// Throws bad_input unless the value is a list: others would be read member by member.
-[[nodiscard]] inline const nlohmann::ordered_json& list_in(const nlohmann::ordered_json& value,
-                                                           std::string_view file) {
-  if (value.is_array()) return value;
+inline void require_list(const nlohmann::ordered_json& value, std::string_view file) {
+  if (value.is_array()) return;
   throw bad_input(file, "/context/manifest", "not a list: " + value.dump());
 }
 
@@ -57,7 +56,8 @@ namespace detail {
                                                                std::string_view file) {
   constexpr std::int64_t most = std::int64_t{1} << 53;  // doubles hold no larger ones
   std::vector<operand_traffic> traffic;
-  for (const auto& operand : list_in(list, file)) {
+  require_list(list, file);
+  for (const auto& operand : list) {
     traffic.push_back({count_in(operand.at(0), 0, most, file),
                        count_in(operand.at(1), 0, most, file),
                        count_in(operand.at(2), 0, 1, file) == 1});
@@ -76,7 +76,8 @@ LAYERBENCH_INLINE manifest read_manifest(std::string_view text, std::string_view
       if (!model_case)
         throw bad_input(file, "/context/manifest", "unknown case " + case_step.key());
       std::vector<planned>& step = cases[*model_case];
-      for (const auto& primitive : detail::list_in(case_step.value(), file)) {
+      detail::require_list(case_step.value(), file);
+      for (const auto& primitive : case_step.value()) {
         const std::int64_t count = detail::count_in(primitive.at(4), 1, max_size, file);
         const auto more = primitive.size() > 5 ? primitive.at(5) : nlohmann::ordered_json::object();
         const auto part = from_name<model::step_part>(more.value("part", "forward"));
@@ -94,7 +95,7 @@ LAYERBENCH_INLINE manifest read_manifest(std::string_view text, std::string_view
         if (more.contains("moves")) step.back().traffic = detail::read_traffic(more["moves"], file);
         if (more.contains("left_out")) {
           step.back().left_out = more["left_out"].get<double>();
-          if (!(*step.back().left_out >= 0 && *step.back().left_out <= 1)) {
+          if (*step.back().left_out < 0 || *step.back().left_out > 1) {
             throw bad_input(file, "/context/manifest", "left_out is not a share");
           }
         }

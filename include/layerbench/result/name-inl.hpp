@@ -3,15 +3,14 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/is_name.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/split.hpp>
 #include <layerbench/result/name.hpp>
 
@@ -40,12 +39,8 @@ LAYERBENCH_INLINE std::optional<std::string_view> value_of(std::string_view part
 }
 
 LAYERBENCH_INLINE std::optional<std::int64_t> count_of(std::string_view text, std::int64_t least) {
-  std::int64_t value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (failed != std::errc() || end != text.data() + text.size() || value < least) {
-    return std::nullopt;
-  }
-  return value;
+  const auto value = parse_number<std::int64_t>(text);
+  return value >= least ? value : std::nullopt;
 }
 
 }  // namespace detail

@@ -4,14 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
 #include <optional>
 #include <regex>
+#include <set>
 #include <sstream>
-#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -19,6 +18,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/split.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/google_json_reader.hpp>
@@ -42,15 +42,10 @@ class metric_rows {
     if (!std::isfinite(row.value) || row.value <= 0) {
       throw bad_input(file_, place, "is not a number above 0");
     }
-    const auto found = std::ranges::find(rows_, row.name, &metric::name);
-    const auto at = static_cast<std::size_t>(found - rows_.begin());
-    if (found == rows_.end()) {
-      values_.emplace_back();
-      rows_.push_back(std::move(row));
-      values_.back().push_back(rows_.back().value);
-    } else {
-      values_[at].push_back(row.value);
-    }
+    const auto [found, is_new] = row_numbers_.emplace(row.name, rows_.size());
+    if (is_new) values_.emplace_back();
+    values_[found->second].push_back(row.value);
+    if (is_new) rows_.push_back(std::move(row));
   }
 
   /// Each row with the median of its values.
@@ -64,16 +59,13 @@ class metric_rows {
   std::string file_;
   std::vector<metric> rows_;
   std::vector<std::vector<double>> values_;
+  std::map<std::string, std::size_t> row_numbers_;  // by name
 };
 
 [[nodiscard]] inline std::optional<double> number_in(std::string_view text) {
   const std::size_t begin = text.find_first_not_of(" \t\r");
   if (begin == text.npos) return std::nullopt;
-  text = text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin);
-  double value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = failed == std::errc() && end == text.data() + text.size();
-  return whole ? std::optional(value) : std::nullopt;
+  return parse_number<double>(text.substr(begin, text.find_last_not_of(" \t\r") + 1 - begin));
 }
 
 /// A file of JSON that has a list of benchmarks, or is one.
@@ -172,38 +164,68 @@ inline void read_hyperfine(const json::cursor& whole, metric_rows& into) {
   });
 }
 
-/// Tests of llama-bench: "llama 7B Q4_0 pp512". Parameters that differ between the tests of the
-/// output follow.
-inline void read_llama(const json::cursor& whole, metric_rows& into) {
-  constexpr std::array<std::string_view, 12> parameters{
+/// What llama-bench writes of a test that is no parameter of it, or is in its name anyway.
+[[nodiscard]] inline bool is_llama_parameter(std::string_view key) {
+  constexpr std::array<std::string_view, 11> others{
+      "model_type", "n_prompt", "n_gen",     "n_depth",    "test_time", "avg_ns",
+      "stddev_ns",  "avg_ts",   "stddev_ts", "samples_ns", "samples_ts"};
+  return std::ranges::find(others, key) == others.end();
+}
+
+/// The names of tests of llama-bench: "llama 7B Q4_0 pp512". Behind them are usual parameters that
+/// differ between any tests, and others that differ between tests of one name.
+[[nodiscard]] inline std::vector<std::string> llama_names(const json::cursor& whole) {
+  constexpr std::array<std::string_view, 12> usual{
       "n_batch",    "n_ubatch",   "n_threads",     "type_k",     "type_v",   "n_gpu_layers",
       "split_mode", "flash_attn", "no_kv_offload", "embeddings", "use_mmap", "tensor_split"};
-  std::vector<std::string_view> differing;
-  for (const std::string_view name : parameters) {
-    const auto value = [&](const json::value& row) {
-      return row.is_object() ? row.value(std::string(name), json::value()) : json::value();
-    };
-    const json::value& rows = whole.get();
-    const bool same = std::ranges::all_of(
-        rows, [&](const json::value& row) { return value(row) == value(rows.front()); });
-    if (!same) differing.push_back(name);
-  }
+  std::vector<std::string> names;
+  std::vector<std::string> keys(usual.begin(), usual.end());
   for_each(whole, [&](const json::cursor& row) {
     row.require_keys({"model_type", "n_prompt", "n_gen"});
-    std::string name = row["model_type"].text();
+    names.push_back(row["model_type"].text());
     for (const auto& [key, letters] :
          {std::pair("n_prompt", " pp"), {"n_gen", " tg"}, {"n_depth", " @ d"}}) {
       const double tokens = row.has(key) ? row[key].number() : 0;
-      if (tokens > 0) name += fmt::format("{}{:.0f}", letters, tokens);
+      if (tokens > 0) names.back() += fmt::format("{}{:.0f}", letters, tokens);
     }
-    for (const std::string_view key : differing) {
-      if (row.has(key)) name += fmt::format(" {}={}", key, row[key].get().dump());
+    for (const auto& [key, value] : row.get().items()) {
+      const bool is_known = std::ranges::find(keys, key) != keys.end();
+      if (!is_known && is_llama_parameter(key)) keys.push_back(key);
     }
-    if (!row.has("samples_ns")) return add_number(row, "avg_ns", 1e-9, std::move(name), into);
-    for_each(row["samples_ns"], [&](const json::cursor& sample) {
-      into.add({name, sample.number() * 1e-9}, "/samples_ns");
-    });
   });
+  const json::value& rows = whole.get();
+  const std::vector<std::string> tests = names;
+  for (std::size_t k = 0; k < keys.size(); ++k) {
+    const auto text_of = [&](std::size_t i) {
+      const auto found = rows[i].find(keys[k]);
+      return found == rows[i].end() ? "" : found->dump();
+    };
+    std::map<std::string, std::set<std::string>> values;  // by test
+    for (std::size_t i = 0; i < tests.size(); ++i) {
+      values[k < usual.size() ? "" : tests[i]].insert(text_of(i));
+    }
+    for (std::size_t i = 0; i < tests.size(); ++i) {
+      const bool differs = values[k < usual.size() ? "" : tests[i]].size() > 1;
+      if (differs && rows[i].contains(keys[k])) {
+        names[i] += fmt::format(" {}={}", keys[k], text_of(i));
+      }
+    }
+  }
+  return names;
+}
+
+inline void read_llama(const json::cursor& whole, metric_rows& into) {
+  const std::vector<std::string> names = llama_names(whole);
+  for (std::size_t i = 0; i < names.size(); ++i) {
+    const json::cursor row = whole[i];
+    if (!row.has("samples_ns")) {
+      add_number(row, "avg_ns", 1e-9, names[i], into);
+      continue;
+    }
+    for_each(row["samples_ns"], [&](const json::cursor& sample) {
+      into.add({names[i], sample.number() * 1e-9}, "/samples_ns");
+    });
+  }
 }
 
 /// A format of JSON: the keys by which it is known.
@@ -338,10 +360,10 @@ inline std::string_view read_csv(const std::string& text, const metric_choice& c
 }
 
 /// The numbers that the pattern finds, at most one in a line. Long lines are refused: a std::regex
-/// recurses by character and overflows the stack at 16000.
+/// recurses by character, and overflows the stack at 16000, or at 6000 with sanitizers.
 inline std::string_view read_pattern(const std::string& text, const metric_choice& choice,
                                      metric_rows& into) {
-  constexpr std::size_t longest = 8192;
+  constexpr std::size_t longest = 4096;
   const std::regex pattern(choice.pattern);
   std::size_t number = 0;
   for (const std::string_view line : split(text, '\n')) {

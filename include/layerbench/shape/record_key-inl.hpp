@@ -3,16 +3,14 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
-#include <system_error>
 #include <variant>
-#include <vector>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/split.hpp>
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/record_key.hpp>
@@ -23,9 +21,9 @@ namespace detail {
 
 template <class Number>
 [[nodiscard]] bool read_number(std::string_view text, Number least, Number& out) {
-  const char* const last = text.data() + text.size();
-  const auto [end, failed] = std::from_chars(text.data(), last, out);
-  return failed == std::errc{} && end == last && out >= least;
+  const auto value = parse_number<Number>(text);
+  out = value.value_or(least);
+  return value >= least;
 }
 
 [[nodiscard]] inline bool read_sizes(std::string_view text, std::int64_t least, dims& out) {

@@ -8,15 +8,10 @@
 #include <map>
 #include <optional>
 #include <ranges>
-#include <span>
-#include <string>
-#include <string_view>
-#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/analysis/base/engine_overhead.hpp>
-#include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/op/activation.hpp>
@@ -28,7 +23,6 @@
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/slice.hpp>
 #include <layerbench/result/manifest.hpp>
-#include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/record.hpp>

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <array>
 #include <map>
-#include <utility>
 
 #include <layerbench/analysis/base/step_energy.hpp>
 #include <layerbench/base/compiled.hpp>

@@ -47,7 +47,7 @@ inline void append_rounds(const result::results& file, result::results& to) {
     throw bad_input(file.file, fmt::format("/context/{}", field),
                     fmt::format("is missing: the {} is not known", unit(across)));
   };
-  const std::string host = required("host_name");
+  std::string host = required("host_name");
   if (across != compared_dimension::gpu) return host;
   return fmt::format("{}/{}", host, required("gpu_uuid"));
 }
@@ -210,7 +210,7 @@ using plans_of_case = std::vector<const planned_case*>;
                                              const node_comparison& all) {
   case_of_nodes by_model = case_in_state(plans, nodes, all, "model");
   if (by_model.incomplete.empty()) return by_model;
-  case_of_nodes by_hot = case_in_state(plans, nodes, all, "hot");
+  const case_of_nodes by_hot = case_in_state(plans, nodes, all, "hot");
   return by_hot.nodes.size() > by_model.nodes.size() ? by_hot : by_model;
 }
 

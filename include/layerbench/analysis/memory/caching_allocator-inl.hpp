@@ -6,6 +6,7 @@
 
 #include <layerbench/analysis/memory/caching_allocator.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/rounding.hpp>
 
 namespace layerbench::analysis {
 
@@ -14,10 +15,6 @@ namespace detail {
 inline constexpr std::int64_t mebibyte = std::int64_t{1} << 20;
 inline constexpr std::int64_t least_block = 512;
 inline constexpr std::int64_t most_small = mebibyte;
-
-[[nodiscard]] constexpr std::int64_t rounded_up(std::int64_t bytes, std::int64_t multiple) {
-  return (bytes + multiple - 1) / multiple * multiple;
-}
 
 /// Bytes of a new segment for a request.
 [[nodiscard]] constexpr std::int64_t segment_bytes(std::int64_t request) {
@@ -29,7 +26,7 @@ inline constexpr std::int64_t most_small = mebibyte;
 }  // namespace detail
 
 LAYERBENCH_INLINE caching_allocator::address caching_allocator::allocate(std::int64_t bytes) {
-  const std::int64_t size = detail::rounded_up(bytes, detail::least_block);
+  const std::int64_t size = rounded_up(bytes, detail::least_block);
   const bool is_small = size <= detail::most_small;
   const auto fitting = pool(is_small).lower_bound({size, 0});
   const auto found = fitting == pool(is_small).end()

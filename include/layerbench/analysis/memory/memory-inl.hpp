@@ -5,8 +5,6 @@
 #include <algorithm>
 #include <iterator>
 #include <map>
-#include <numeric>
-#include <optional>
 
 #include <fmt/format.h>
 

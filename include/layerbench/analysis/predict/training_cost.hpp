@@ -7,6 +7,7 @@
 
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/predict/derived_figure.hpp>
+#include <layerbench/base/rounding.hpp>
 
 /// What a whole training takes, in time and money: steps are predicted, their number and the price
 /// are the user's.
@@ -22,7 +23,7 @@ struct training_run {
 /// Steps of the run: the last batch of an epoch may be smaller, but takes a step.
 [[nodiscard]] inline std::int64_t steps_of(const training_run& run, const prediction& p) {
   const std::int64_t batch = p.model_case.batch * p.model_case.ranks();
-  return run.epochs * ((run.images + batch - 1) / batch);
+  return run.epochs * ceil_div(run.images, batch);
 }
 
 /// Hours of the run: steps alone, without input, evaluation and checkpoints. Nothing for inference

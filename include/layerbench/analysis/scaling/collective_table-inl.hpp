@@ -11,7 +11,6 @@
 
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
-#include <layerbench/analysis/base/timings.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>

@@ -14,6 +14,7 @@
 #include <layerbench/analysis/scaling/allreduce_model.hpp>
 #include <layerbench/analysis/scaling/collective_table.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/rounding.hpp>
 
 /// The network between the devices that train a model together.
 namespace layerbench::analysis {
@@ -49,7 +50,7 @@ inline void require_capacity(const network& in, std::int64_t devices) {
   if (nodes == nullptr) return;
   const std::int64_t in_node = std::min(devices, (*nodes)->devices_per_node);
   require_capacity((*nodes)->intra, in_node);
-  require_capacity((*nodes)->inter, (devices + in_node - 1) / in_node);
+  require_capacity((*nodes)->inter, ceil_div(devices, in_node));
 }
 
 /// The time of an all-reduce of `bytes` over n devices; 0 for one. A hierarchical all-reduce
@@ -68,7 +69,7 @@ inline void require_capacity(const network& in, std::int64_t devices) {
   const std::int64_t in_node = std::min(n, nodes.devices_per_node);
   const collective_time inside = allreduce_time(nodes.intra, bytes, in_node);
   const collective_time between = allreduce_time(
-      nodes.inter, bytes / static_cast<double>(nodes.adapters), (n + in_node - 1) / in_node);
+      nodes.inter, bytes / static_cast<double>(nodes.adapters), ceil_div(n, in_node));
   return {inside.seconds + between.seconds, inside.low + between.low, inside.high + between.high};
 }
 
@@ -82,7 +83,7 @@ inline void require_capacity(const network& in, std::int64_t devices) {
   const std::int64_t in_node = std::min(n, (*nodes)->devices_per_node);
   return extrapolates((*nodes)->intra, bytes, in_node) ||
          extrapolates((*nodes)->inter, bytes / static_cast<double>((*nodes)->adapters),
-                      (n + in_node - 1) / in_node);
+                      ceil_div(n, in_node));
 }
 
 }  // namespace layerbench::analysis

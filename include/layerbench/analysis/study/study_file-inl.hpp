@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
-#include <string_view>
 #include <utility>
 
 #include <fmt/format.h>

@@ -104,7 +104,7 @@ class plan<cublas::backend, op::gemm> : public gpu::tensor_plan {
   void run(const binding& bound) const {
     constexpr float one = 1;
     constexpr float zero = 0;
-    const address dst = bound.addresses[product_.output];
+    address dst = bound.addresses[product_.output];
     address output = post_.result_address(dst, bound.workspace);  // also C, unread since beta is 0
     cuda::check(
         cublasLtMatmul(library_, bound.call.get(), &one, bound.addresses[product_.a.operand],

@@ -122,9 +122,10 @@ class nvml {
     add("gpu_max_mem_mhz", driver, query<unsigned>("nvmlDeviceGetMaxClockInfo", memory_clock));
     add("gpu_persistence_mode", device_setting, query<unsigned>("nvmlDeviceGetPersistenceMode"));
     add("gpu_mig_mode", device_setting, mig_mode_);
-    if (!is_divided())
+    if (!is_divided()) {
       add_text("gpu_uuid", condition, function<int(void*, char*, unsigned)>("nvmlDeviceGetUUID"),
                gpu_);
+    }
     add_text("nvidia_driver_version", driver,
              function<int(char*, unsigned)>("nvmlSystemGetDriverVersion"));
   }

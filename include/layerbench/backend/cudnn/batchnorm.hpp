@@ -54,8 +54,8 @@ class plan<cudnn::backend, op::batchnorm> : public gpu::normalization_plan<cudnn
     if (pass_ == op::pass::fwd) return normalize(bound);
     if (pass_ == op::pass::bwd) return differentiate(bound);
     std::size_t next = 1;  // operand
-    const address scale = scale_ ? bound[next++] : unlearned_->at(gpu::parameter::scale);
-    const address shift = shift_ ? bound[next++] : unlearned_->at(gpu::parameter::bias);
+    address scale = scale_ ? bound[next++] : unlearned_->at(gpu::parameter::scale);
+    address shift = shift_ ? bound[next++] : unlearned_->at(gpu::parameter::bias);
     const std::size_t mean = next;
     prepare_update(mean, mean + 5, bound);
     prepare_update(mean + 1, mean + 6, bound);
@@ -104,20 +104,20 @@ class plan<cudnn::backend, op::batchnorm> : public gpu::normalization_plan<cudnn
 
   void normalize(const binding& bound) const {
     std::size_t next = 1;  // operand
-    const address scale = scale_ ? bound[next++] : nullptr;
-    const address shift = shift_ ? bound[next++] : nullptr;
-    const address stored = post_.result_address(bound.operands.back(), bound.workspace);
+    address scale = scale_ ? bound[next++] : nullptr;
+    address shift = shift_ ? bound[next++] : nullptr;
+    address stored = post_.result_address(bound.operands.back(), bound.workspace);
     inference_->run(bound[0], scale, shift, bound[next], bound[next + 1], stored);
     post_.run(stored, bound.operands);
   }
 
   void differentiate(const binding& bound) const {
     std::size_t next = 2;  // operand
-    const address scale = scale_ ? bound[next++] : unlearned_->at(gpu::parameter::scale);
+    address scale = scale_ ? bound[next++] : unlearned_->at(gpu::parameter::scale);
     const std::size_t mean = next;
     next += 3;
-    const address diff_scale = scale_ ? bound[next++] : unlearned_->at(gpu::parameter::diff_scale);
-    const address diff_shift = shift_ ? bound[next++] : unlearned_->at(gpu::parameter::diff_bias);
+    address diff_scale = scale_ ? bound[next++] : unlearned_->at(gpu::parameter::diff_scale);
+    address diff_shift = shift_ ? bound[next++] : unlearned_->at(gpu::parameter::diff_bias);
     check(cudnnBatchNormalizationBackwardEx(
         library(), mode, CUDNN_BATCHNORM_OPS_BN, &cudnn::one, &cudnn::zero, &cudnn::one,
         &cudnn::zero, image_.get(), bound[0], nullptr, nullptr, image_.get(), bound[1], nullptr,

@@ -78,8 +78,10 @@ class plan<cudnn::backend, op::conv> : public cudnn::graph_plan<cudnn::conv_grap
         for (auto& other : plans_of(graph_of(o_, request_, of), count)) {
           last.push_back({of.fast, of.joined, std::move(other)});
         }
-      } catch (const unsupported&) {  // by this version of cuDNN
-      } catch (const api_error&) {    // the same
+      } catch (const unsupported&) {
+        return;  // by this version of cuDNN
+      } catch (const api_error&) {
+        return;  // the same
       }
     };
     if (graph().has_scale() && !graph().is_fast()) add({true, is_joined}, most / 2);

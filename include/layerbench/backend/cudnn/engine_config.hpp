@@ -4,13 +4,11 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -19,6 +17,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/cudnn/descriptor.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 namespace layerbench::cudnn {
@@ -55,11 +54,7 @@ struct engine_choice {
     const auto number_after = [&](std::string_view prefix) -> std::optional<std::int64_t> {
       if (!text.starts_with(prefix)) return std::nullopt;
       text.remove_prefix(prefix.size());
-      std::int64_t value = 0;
-      const auto [end, e] = std::from_chars(text.data(), text.data() + text.size(), value);
-      if (e != std::errc()) return std::nullopt;
-      text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-      return value;
+      return take_number<std::int64_t>(text);
     };
     text = text.substr(0, text.find('['));
     const std::optional<std::int64_t> engine = number_after("eng");

@@ -34,7 +34,7 @@ class rank_group {
   rank_group& operator=(const rank_group&) = delete;
   /// The leader ends the workers.
   ~rank_group() {
-    if (is_leader()) broadcast_size(0);
+    if (is_leader()) end_commands();
     MPI_Finalize();
   }
 
@@ -73,7 +73,9 @@ class rank_group {
     broadcast_size(sizeof next);
     MPI_Bcast(&next, sizeof next, MPI_BYTE, 0, MPI_COMM_WORLD);
   }
-  /// A worker waits for the leader's next command. Nothing when the program is over.
+  /// The leader sends no more commands to workers that wait for one.
+  static void end_commands() { broadcast_size(0); }
+  /// A worker waits for the leader's next command. Nothing after the last one.
   template <class Command>
   [[nodiscard]] std::optional<Command> receive() const {
     const std::size_t size = broadcast_size(0);

@@ -104,6 +104,8 @@ class buffer {
     cuda::check(ncclCommRegister(with.get(), raw, bytes, &handle), "ncclCommRegister");
     registration_ = {handle, deregister{std::move(with)}};
   }
+  buffer(const buffer&) = delete;
+  buffer& operator=(const buffer&) = delete;
   buffer(buffer&&) = default;
   /// Deregisters the old memory before it frees it.
   buffer& operator=(buffer&& other) noexcept {
@@ -192,10 +194,10 @@ class backend : public cuda::device_backend {
   /// Whether memory is registered from now on. Unless told to, NCCL does not register memory for
   /// NVLink SHARP where a process has several ranks (its release notes).
   static void register_buffers(bool registers = true) {
-    registers_ = registers;
+    registered_memory = registers;
     if (registers) static_cast<void>(::setenv("NCCL_SINGLE_PROC_MEM_REG_ENABLE", "1", 0));
   }
-  static bool registers_buffers() { return registers_; }
+  static bool registers_buffers() { return registered_memory; }
 
   explicit backend(int threads) : backend(threads, all_gpus()) {}
 
@@ -210,7 +212,7 @@ class backend : public cuda::device_backend {
   }
   /// Memory of GPU `number` of this process, which is the current device.
   [[nodiscard]] buffer memory(std::size_t bytes, std::size_t number) const {
-    return registers_ ? buffer(bytes, ranks_[number].communicator) : buffer(bytes);
+    return registered_memory ? buffer(bytes, ranks_[number].communicator) : buffer(bytes);
   }
 
   /// Waits for all GPUs of this process.
@@ -289,7 +291,7 @@ class backend : public cuda::device_backend {
     std::size_t bytes = 0;
   };
 
-  inline static bool registers_ = false;
+  inline static bool registered_memory = false;
 
   std::vector<rank> ranks_;
   int first_;

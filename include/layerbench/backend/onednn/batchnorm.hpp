@@ -41,8 +41,8 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
       throw unsupported("oneDNN has batch normalisation with no post-op but relu");
     }
     const flags relu = o_.post.empty() ? flags::none : flags::fuse_norm_relu;
-    const auto result = forward(place, dnnl::prop_kind::forward_inference,
-                                flags::use_global_stats | learned() | relu);
+    const auto result = forward_desc(place, dnnl::prop_kind::forward_inference,
+                                     flags::use_global_stats | learned() | relu);
     set_primitive(result,
                   {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, DNNL_ARG_MEAN, DNNL_ARG_VARIANCE,
                    DNNL_ARG_DST},
@@ -50,7 +50,7 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
   }
 
   void build_fwd_training(const onednn::backend& device) {
-    const auto result = forward(device, dnnl::prop_kind::forward_training, learned());
+    const auto result = forward_desc(device, dnnl::prop_kind::forward_training, learned());
     set_primitive(
         result,
         {DNNL_ARG_SRC, DNNL_ARG_SCALE, DNNL_ARG_SHIFT, not_an_argument, not_an_argument,
@@ -61,7 +61,7 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
   }
 
   void build_bwd(const onednn::backend& target) {
-    const auto hint = forward(target, dnnl::prop_kind::forward_training, learned());
+    const auto hint = forward_desc(target, dnnl::prop_kind::forward_training, learned());
     const auto kind = o_.learned() > 0 ? dnnl::prop_kind::backward : dnnl::prop_kind::backward_data;
     const dnnl::batch_normalization_backward::primitive_desc result(
         target.engine(), kind, image_, image_, image_, static_cast<float>(o_.epsilon), learned(),
@@ -77,7 +77,7 @@ class plan<onednn::backend, op::batchnorm> : public onednn::primitive_plan {
            (o_.shift ? flags::use_shift : flags::none);
   }
 
-  [[nodiscard]] dnnl::batch_normalization_forward::primitive_desc forward(
+  [[nodiscard]] dnnl::batch_normalization_forward::primitive_desc forward_desc(
       const onednn::backend& device, dnnl::prop_kind kind, flags normalization) const {
     return {device.engine(), kind,        image_, image_, static_cast<float>(o_.epsilon),
             normalization,   attributes()};

@@ -49,8 +49,8 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
   void build_fwd(const onednn::backend& device, const plan_request& request) {
     const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
                               : dnnl::memory::desc();
-    auto result = forward(device, dnnl::prop_kind::forward_inference, bias,
-                          forward_attributes(o_.post, result_, o_.groups == 1 ? 1 : 3));
+    auto result = forward_desc(device, dnnl::prop_kind::forward_inference, bias,
+                               forward_attributes(o_.post, result_, o_.groups == 1 ? 1 : 3));
     set_forward(result, bias, o_.post, request);
     // This implementation, which is for AVX2 and SSE4.1, adds wrong elements to the last channels.
     const bool adds = std::ranges::find(o_.post, op::post_op::add) != o_.post.end();
@@ -74,7 +74,7 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
       image_ = onednn::any(image_.get_dims(), request.type);
       result_ = onednn::any(result_.get_dims(), request.type);
     }
-    auto chosen = forward(device, dnnl::prop_kind::forward_training, bias, attributes());
+    auto chosen = forward_desc(device, dnnl::prop_kind::forward_training, bias, attributes());
     if (request.layout == layout::any) {  // as the library chose
       src = chosen.src_desc();
       dst = chosen.dst_desc();
@@ -130,7 +130,7 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
                   {result.src_desc(), result.diff_dst_desc(), result.diff_weights_desc(), bias});
   }
 
-  [[nodiscard]] dnnl::convolution_forward::primitive_desc forward(
+  [[nodiscard]] dnnl::convolution_forward::primitive_desc forward_desc(
       const onednn::backend& device, dnnl::prop_kind kind, const dnnl::memory::desc& bias,
       const dnnl::primitive_attr& attr) const {
     return {device.engine(), kind,          dnnl::algorithm::convolution_direct,
@@ -141,7 +141,7 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
   /// The forward primitive descriptor that oneDNN requires as a hint for backward ones.
   [[nodiscard]] dnnl::convolution_forward::primitive_desc hint(
       const onednn::backend& device) const {
-    return forward(device, dnnl::prop_kind::forward_training, {}, attributes());
+    return forward_desc(device, dnnl::prop_kind::forward_training, {}, attributes());
   }
 
   [[nodiscard]] dims strides() const { return {o_.stride.v, o_.stride.h}; }

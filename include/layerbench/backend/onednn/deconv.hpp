@@ -77,8 +77,8 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
   void build_fwd(const onednn::backend& device, const plan_request& request) {
     const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
                               : dnnl::memory::desc();
-    auto result = forward(device, dnnl::prop_kind::forward_inference, bias,
-                          forward_attributes(o_.post, result_, 0));
+    auto result = forward_desc(device, dnnl::prop_kind::forward_inference, bias,
+                               forward_attributes(o_.post, result_, 0));
     set_forward(result, bias, o_.post, request);
   }
 
@@ -103,7 +103,7 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
                   {result.src_desc(), result.diff_dst_desc(), result.diff_weights_desc(), bias});
   }
 
-  [[nodiscard]] dnnl::deconvolution_forward::primitive_desc forward(
+  [[nodiscard]] dnnl::deconvolution_forward::primitive_desc forward_desc(
       const onednn::backend& device, dnnl::prop_kind kind, const dnnl::memory::desc& bias,
       const dnnl::primitive_attr& attr) const {
     return {device.engine(), kind,      dnnl::algorithm::deconvolution_direct,
@@ -114,7 +114,7 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
   /// Backward primitives ask for the forward one that they belong to.
   [[nodiscard]] dnnl::deconvolution_forward::primitive_desc hint(
       const onednn::backend& device) const {
-    return forward(device, dnnl::prop_kind::forward_training, {}, attributes());
+    return forward_desc(device, dnnl::prop_kind::forward_training, {}, attributes());
   }
 
   [[nodiscard]] dims strides() const { return {o_.stride.v, o_.stride.h}; }

@@ -17,6 +17,7 @@
 #include <layerbench/backend/kernels/host/sums.hpp>
 #include <layerbench/backend/number_types.hpp>
 #include <layerbench/backend/onednn/primitive.hpp>
+#include <layerbench/base/rounding.hpp>
 
 namespace layerbench::onednn {
 
@@ -108,10 +109,7 @@ class primitive_sequence : public primitive_plan {
     return {memory_kind::operand, index, offset};
   }
   /// The next multiple of a cache line.
-  [[nodiscard]] static std::size_t aligned(std::size_t bytes) {
-    constexpr std::size_t line = 64;
-    return (bytes + line - 1) / line * line;
-  }
+  [[nodiscard]] static std::size_t aligned(std::size_t bytes) { return rounded_up(bytes, 64); }
   /// New memory in the workspace.
   [[nodiscard]] location scratch(const dnnl::memory::desc& stored) {
     const location result{memory_kind::scratch, 0, scratchpads_at_};

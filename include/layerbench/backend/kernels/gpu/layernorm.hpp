@@ -26,12 +26,12 @@ class layernorm {
   void run(std::span<const address> operands) const {
     std::size_t next = 0;
     const auto following = [&](bool exists) { return exists ? operands[next++] : nullptr; };
-    const address src = following(true);
-    const address scale = following(o_.scale);
-    const address bias = following(o_.has_bias());
-    const address dst = following(true);
-    const address mean = following(training_ && o_.has_mean());
-    const address variance = following(training_);
+    address src = following(true);
+    address scale = following(o_.scale);
+    address bias = following(o_.has_bias());
+    address dst = following(true);
+    address mean = following(training_ && o_.has_mean());
+    address variance = following(training_);
     const std::int64_t rows = elements(o_.rows());
     constexpr std::int64_t warp = 32;  // threads of a row
     kernel_.launch(grid_for(rows * warp), src, dst, rows, o_.columns(),

@@ -26,8 +26,7 @@ enum class parameter { scale, bias, diff_scale, diff_bias };
 class unlearned_parameters {
  public:
   unlearned_parameters(const runtime& device, std::int64_t channels)
-      : bytes_((static_cast<std::size_t>(channels) * sizeof(float) + alignment - 1) / alignment *
-               alignment),
+      : bytes_(rounded_up(static_cast<std::size_t>(channels) * sizeof(float), alignment)),
         memory_(device.allocate(count * bytes_)) {
     std::vector<float> values(count * bytes_ / sizeof(float), 0.0F);
     std::fill_n(values.begin(), channels, 1.0F);
@@ -66,12 +65,12 @@ class normalization_plan : public Base {
   }
   void draw(std::size_t operand, const run::test_data& data, address to) const override {
     if (operand != inverse_deviation_) return Base::draw(operand, data, to);
-    run::any_plan::draw(operand, data, to);
+    upload(operand, run::random_values(data), to);
   }
   [[nodiscard]] std::optional<std::int64_t> first_non_finite(std::size_t operand,
                                                              address from) const override {
     if (operand != inverse_deviation_) return Base::first_non_finite(operand, from);
-    return run::any_plan::first_non_finite(operand, from);
+    return run::first_non_finite(this->downloaded(operand, from));
   }
   [[nodiscard]] std::vector<float> gather(std::size_t operand, address from,
                                           std::span<const std::int64_t> indices) const override {

@@ -18,6 +18,7 @@
 #include <layerbench/backend/kernels/gpu/kernel_source.hpp>
 #include <layerbench/backend/kernels/gpu/tensor_kernel_source.hpp>
 #include <layerbench/backend/kernels/gpu/verification_kernel_source.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/shape/dtype.hpp>
 
 /// Layerbench's own kernels on GPUs, and the plans that launch them, for any run time of GPUs.
@@ -58,8 +59,7 @@ struct grid {
   constexpr std::int64_t max_rows = 65535;  // limit of gridDim.y (CUDA C++ Programming Guide)
   constexpr std::int64_t max_grid = 8192;
   const std::int64_t max_blocks = std::clamp<std::int64_t>(max_grid / rows, 1, 2048);
-  const auto ceil_div = [](std::int64_t a, std::int64_t b) { return (a + b - 1) / b; };
-  const std::int64_t threads = std::clamp(ceil_div(work, warp) * warp, warp, max_threads);
+  const std::int64_t threads = std::clamp(rounded_up(work, warp), warp, max_threads);
   const std::int64_t blocks = std::clamp<std::int64_t>(ceil_div(work, threads), 1, max_blocks);
   return {static_cast<unsigned>(blocks), static_cast<unsigned>(threads),
           static_cast<unsigned>(std::min(rows, max_rows))};
@@ -71,8 +71,7 @@ struct grid {
 }
 /// grid_for() where each thread has 16 bytes of numbers of the type.
 [[nodiscard]] inline grid grid_for_vectors(std::int64_t size, dtype type) {
-  const std::int64_t lanes = lanes_of(type);
-  return grid_for((size + lanes - 1) / lanes);
+  return grid_for(ceil_div(size, lanes_of(type)));
 }
 
 class kernel;

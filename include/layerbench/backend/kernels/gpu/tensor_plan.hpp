@@ -27,8 +27,7 @@ namespace layerbench::gpu {
 
 /// `bytes` of scratch memory, rounded up so that what follows is aligned as by cudaMalloc().
 [[nodiscard]] constexpr std::size_t aligned_bytes(std::size_t bytes) {
-  constexpr std::size_t alignment = 256;
-  return (bytes + alignment - 1) / alignment * alignment;
+  return rounded_up(bytes, 256);
 }
 
 [[nodiscard]] inline std::string without_suffix(std::string text, std::string_view suffix) {

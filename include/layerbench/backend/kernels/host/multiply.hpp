@@ -12,6 +12,7 @@
 #include <omp.h>
 
 #include <layerbench/backend/number_types.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/op/multiply.hpp>
 
 namespace layerbench::host {
@@ -83,7 +84,7 @@ class multiply_gradient {
     constexpr std::int64_t line = 64;
     const std::int64_t share = (run_ / omp_get_max_threads() / line + 1) * line;
     const std::int64_t length = sums_run_ ? run_ : std::min(share, most);
-    const std::int64_t pieces = (run_ + length - 1) / length;
+    const std::int64_t pieces = ceil_div(run_, length);
 #pragma omp parallel for
     for (std::int64_t i = 0; i < kept * pieces; ++i) {
       const std::int64_t first = i % pieces * length;

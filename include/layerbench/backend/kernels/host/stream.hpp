@@ -12,6 +12,7 @@
 #include <omp.h>
 
 #include <layerbench/backend/kernels/host/tensor_plan.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/op/stream.hpp>
 
 namespace layerbench::host {
@@ -62,7 +63,7 @@ class own_plan<op::stream> : public call_plan {
     constexpr std::size_t line = 64 / sizeof(float);
     const auto size = static_cast<std::size_t>(elements);
     const auto threads = static_cast<std::size_t>(omp_get_num_threads());
-    const std::size_t slice = (size + threads * line - 1) / (threads * line) * line;
+    const std::size_t slice = ceil_div(size, threads * line) * line;
     const std::size_t first =
         std::min(size, static_cast<std::size_t>(omp_get_thread_num()) * slice);
     return {first, std::min(size, first + slice) - first};

@@ -56,7 +56,7 @@ class own_plan<op::add> : public call_plan {
       return kernel_->launch(grid_for_vectors(size_, logical(0).type), bound[0], bound[1], bytes);
     }
     if (joins_sum_) return post_.run(bound[0], bound.operands);
-    const address sum = post_.result_address(bound.operands.back(), bound.workspace);
+    address sum = post_.result_address(bound.operands.back(), bound.workspace);
     kernel_->launch(grid_for_vectors(size_, logical(0).type), bound[0], bound[1], sum, size_,
                     image_);
     post_.run(sum, bound.operands);

@@ -52,7 +52,7 @@ class own_plan<op::embedding> : public call_plan {
       kernel_->launch(grid_of(size), at[0], at[1], at[2], size, o_.rows, o_.columns);
       return;
     }
-    const address lists = static_cast<std::byte*>(at.workspace) + sum_bytes();
+    address lists = static_cast<std::byte*>(at.workspace) + sum_bytes();
     const std::int64_t count = o_.rows * parts_;
     // -1 ends a list.
     device().fill(lists, static_cast<std::size_t>(count) * sizeof(int), std::byte{0xFF});

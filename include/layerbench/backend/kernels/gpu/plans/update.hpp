@@ -45,7 +45,7 @@ class own_plan<op::update> : public call_plan {
   using binding = std::vector<launch>;
 
   [[nodiscard]] binding bind(std::span<const address> addresses, address /*workspace*/) const {
-    binding bound((o_.sizes.size() + tensors_per_launch - 1) / tensors_per_launch);
+    binding bound(ceil_div(o_.sizes.size(), tensors_per_launch));
     place(bound, addresses);
     return bound;
   }
@@ -61,7 +61,7 @@ class own_plan<op::update> : public call_plan {
     for (launch& one : bound) {
       one.first_blocks[0] = 0;
       for (std::size_t i = 0; i < tensors_per_launch; ++i) {
-        const std::int64_t blocks = (one.tensors[i].size + chunk - 1) / chunk;
+        const std::int64_t blocks = ceil_div(one.tensors[i].size, chunk);
         one.first_blocks[i + 1] = one.first_blocks[i] + static_cast<unsigned>(blocks);
       }
     }

@@ -3,9 +3,8 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
-#include <system_error>
+#include <ranges>
 #include <tuple>
 #include <utility>
 
@@ -13,7 +12,8 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/base/parse_number.hpp>
+#include <layerbench/topology/thread_places.hpp>
 
 namespace layerbench::machine {
 
@@ -117,13 +117,13 @@ LAYERBENCH_INLINE processor_list processors_in_order(const topology& of,
   processor_list chosen = detail::cores_first(of, usable);
   const std::set<int> counts = threads.empty() ? threads_of_domains(of, usable) : threads;
   std::vector<processor_list> others;
-  for (auto count = counts.rbegin(); count != counts.rend(); ++count) {
-    processor_list fewer = detail::best(of, chosen, static_cast<std::size_t>(std::max(*count, 1)));
+  for (const int count : std::views::reverse(counts)) {
+    processor_list fewer = detail::best(of, chosen, static_cast<std::size_t>(std::max(count, 1)));
     std::erase_if(chosen, [&](int processor) { return contains(fewer, processor); });
     others.push_back(std::exchange(chosen, std::move(fewer)));
   }
-  for (auto rest = others.rbegin(); rest != others.rend(); ++rest)
-    chosen.insert(chosen.end(), rest->begin(), rest->end());
+  for (const processor_list& rest : std::views::reverse(others))
+    chosen.insert(chosen.end(), rest.begin(), rest.end());
   return chosen;
 }
 
@@ -159,12 +159,9 @@ LAYERBENCH_INLINE std::optional<std::vector<processor_list>> listed_places(std::
     return found;
   };
   const auto number = [&]() -> std::optional<int> {
-    int value = 0;
-    const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
     constexpr int most = 1 << 16;
-    if (failed != std::errc() || value > most || value < -most) return std::nullopt;
-    text.remove_prefix(static_cast<std::size_t>(end - text.data()));
-    return value;
+    const auto value = take_number<int>(text);
+    return value && *value >= -most && *value <= most ? value : std::nullopt;
   };
   // Behind the first of several: their number and their distance.
   const auto repeated = [&]() -> std::optional<std::pair<int, int>> {

@@ -46,5 +46,5 @@ namespace layerbench::machine {
 }  // namespace layerbench::machine
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/topology/thread_placement-inl.hpp>
+#include <layerbench/topology/thread_places-inl.hpp>
 #endif
