@@ -24,7 +24,7 @@
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/streams.hpp>
 #include <layerbench/session/suite.hpp>
-#include <layerbench/topology/thread_placement.hpp>
+#include <layerbench/topology/thread_places.hpp>
 
 namespace layerbench::run {
 
