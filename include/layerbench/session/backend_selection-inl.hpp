@@ -14,9 +14,7 @@
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 
-namespace layerbench::run {
-
-namespace detail {
+namespace layerbench::run::detail {
 
 LAYERBENCH_INLINE std::vector<std::pair<std::string, std::optional<std::string>>> probe_all(
     const registry& known) {
@@ -246,5 +244,4 @@ LAYERBENCH_INLINE bool served_first_rank(const registry& known) {
   });
 }
 
-}  // namespace detail
-}  // namespace layerbench::run
+}  // namespace layerbench::run::detail

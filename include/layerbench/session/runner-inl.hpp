@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-#include <sys/times.h>
+#include <unistd.h>
 
 #include <fmt/format.h>
 
@@ -649,15 +649,12 @@ void runner::add_energy(case_state& model_case, std::vector<result::measurement>
   display_->step("energy of " + name.text());
   const double start = now_();
   try {
-    const auto own_ticks = [] {
-      ::tms own{};  // with the commands that read a meter
-      ::times(&own);
-      return static_cast<double>(own.tms_utime + own.tms_stime + own.tms_cutime + own.tms_cstime);
-    };
     const auto before = read_processors_();
-    const double own = own_ticks();
+    const double own = own_processor_seconds();
     add(*latest);
-    const auto seen = machine::disturbance_between(before, read_processors_(), own_ticks() - own);
+    const double ticks =
+        (own_processor_seconds() - own) * static_cast<double>(::sysconf(_SC_CLK_TCK));
+    const auto seen = machine::disturbance_between(before, read_processors_(), ticks);
     if (seen && latest->counters.contains("energy_net_j")) {
       latest->counters["energy_disturbed"] = seen->others > machine::little_load ? 1 : 0;
     }

@@ -357,6 +357,33 @@ inline void require_numbers(const options& o) {
   }
 }
 
+/// Adds the cases of the models, in all their sizes and fusions.
+template <class AddCases>
+void add_models(const options& o, const registry& known, std::vector<std::string>& notes,
+                const AddCases& add_cases) {
+  require_reusable_memory(o);
+  require_numbers(o);
+  const std::vector<std::optional<model::fusion_plan>> fusions = fusions_of(o, known);
+  const std::vector<model::parameter_values> sizes = sizes_of(o);
+  model_names names;
+  for (const std::string& model_name : o.models) {
+    const std::filesystem::path path = model::find(model_name, o.shapes);
+    for (const model::parameter_values& replaced : sizes) {
+      const model::graph graph = model::load(path, replaced, known.ops);
+      names.add(graph.name, path);
+      if (graph.left_out && &replaced == &sizes.front()) {
+        notes.push_back(fmt::format("{} is partial: {}; predictions are too fast", graph.name,
+                                    format::left_out(*graph.left_out)));
+      }
+      for (const model_variant& variant : variants_of(graph, fusions, o, known)) {
+        add_cases([&](const auto&, const std::string& type, int) -> const model::graph& {
+          return variant.in(type);
+        });
+      }
+    }
+  }
+}
+
 }  // namespace detail
 
 LAYERBENCH_INLINE suite make_suite(const options& o, const program& what, const registry& known,
@@ -377,7 +404,6 @@ LAYERBENCH_INLINE suite make_suite(const options& o, const program& what, const 
   }
   const timing_mode timing = detail::timing_of(o, what, backends, known);
   detail::suite_builder maker(o, what, known, all, ranks, timing, wanted);
-  const std::vector<model::parameter_values> sizes = detail::sizes_of(o);
   const auto add_cases = [&](auto&& graph_of) {
     for (const std::string& backend_name : backends) {
       for (const std::string& type : o.dtypes) {
@@ -405,30 +431,10 @@ LAYERBENCH_INLINE suite make_suite(const options& o, const program& what, const 
     detail::add_collectives(o, known, maker, add_cases);
     return all;
   }
-  detail::require_reusable_memory(o);
-  detail::require_numbers(o);
-  const std::vector<std::optional<model::fusion_plan>> fusions = detail::fusions_of(o, known);
-  detail::model_names names;
-  for (const std::string& model_name : o.models) {
-    const std::filesystem::path path = model::find(model_name, o.shapes);
-    for (const model::parameter_values& replaced : sizes) {
-      const model::graph graph = model::load(path, replaced, known.ops);
-      names.add(graph.name, path);
-      if (graph.left_out && &replaced == &sizes.front()) {
-        all.notes.push_back(fmt::format("{} is partial: {}; predictions are too fast", graph.name,
-                                        format::left_out(*graph.left_out)));
-      }
-      try {
-        for (const detail::model_variant& variant : detail::variants_of(graph, fusions, o, known)) {
-          add_cases([&](const auto&, const std::string& type, int) -> const model::graph& {
-            return variant.in(type);
-          });
-        }
-      } catch (const device_lost& e) {
-        all.lost = e.what();
-        return all;
-      }
-    }
+  try {
+    detail::add_models(o, known, all.notes, add_cases);
+  } catch (const device_lost& e) {
+    all.lost = e.what();
   }
   return all;
 }
