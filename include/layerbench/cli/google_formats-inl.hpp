@@ -17,6 +17,7 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/cli/google_formats.hpp>
 #include <layerbench/result/name.hpp>
+#include <layerbench/shape/json.hpp>
 
 namespace layerbench::run {
 
