@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <layerbench/base/child_process-inl.hpp>
 #include <layerbench/base/input_file-inl.hpp>
+#include <layerbench/base/line_socket-inl.hpp>
 #include <layerbench/base/number_format-inl.hpp>
 #include <layerbench/base/output_file-inl.hpp>
 #include <layerbench/base/progress-inl.hpp>

@@ -9,6 +9,7 @@
 #include <layerbench/session/backend_selection-inl.hpp>
 #include <layerbench/session/case_state-inl.hpp>
 #include <layerbench/session/insert_reorders-inl.hpp>
+#include <layerbench/session/other_stream-inl.hpp>
 #include <layerbench/session/runner-inl.hpp>
 #include <layerbench/session/stopping_criterion-inl.hpp>
 #include <layerbench/session/streams-inl.hpp>

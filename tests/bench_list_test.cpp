@@ -195,6 +195,7 @@ TEST(Help, HasEveryOption) {
                                              {"--registered", {"bench_allreduce"}},
                                              {"--curve", {"bench_model"}},
                                              {"--energy", {"bench_model"}},
+                                             {"--streams", {"bench_model"}},
                                              {"--meter", {"bench_model"}},
                                              {"--meter-unit", {"bench_model"}},
                                              {"--yes", {"bench_allreduce"}}};

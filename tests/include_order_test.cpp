@@ -94,7 +94,7 @@ const std::vector<permission> other_headers{
     {"sys/", {""}},
     {"fcntl.h", {""}},
     {"linux/perf_event.h", {"machine/processor_energy-inl.hpp"}},
-    {"poll.h", {"base/child_process-inl.hpp"}},
+    {"poll.h", {"base/child_process-inl.hpp", "base/line_socket-inl.hpp"}},
     {"dlfcn.h", {"backend/cuda/", "backend/cblas/"}},
     {"sched.h", {"topology/this_machine-inl.hpp"}},
     {"spawn.h", {"base/child_process"}},

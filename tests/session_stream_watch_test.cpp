@@ -4,8 +4,8 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/session/stream_shares.hpp>
 #include <layerbench/session/stream_watch.hpp>
-#include <layerbench/session/streams.hpp>
 
 namespace layerbench {
 namespace session_stream_watch_test {
@@ -14,9 +14,9 @@ using run::stream_shares;
 
 TEST(StreamShares, DivideThreadsOrTakeTurns) {
   EXPECT_EQ((stream_shares{2, 8}.threads_each()), 4);
-  EXPECT_EQ((stream_shares{2, 8}.turns()), 1);
+  EXPECT_EQ((stream_shares{2, 8}.per_processor()), 1);
   EXPECT_EQ((stream_shares{8, 2}.threads_each()), 1);
-  EXPECT_EQ((stream_shares{8, 2}.turns()), 4);
+  EXPECT_EQ((stream_shares{8, 2}.per_processor()), 4);
   const auto of = stream_shares::of({"onednn", "f32", "net", 1, {{"streams", "4"}}}, 2);
   EXPECT_EQ(of.streams, 4);
   EXPECT_EQ(of.threads, 2);
@@ -28,7 +28,7 @@ TEST(StreamWatch, TellsHowStretchesAsLongAsAStepVary) {
   watch.add_calls({0.001, 0.001}, 1, 0.001, 0, 1);
   watch.add_to_row(row);
   EXPECT_FALSE(row.counters.contains("slow_p50")) << "while a step's seconds are not known";
-  // Single calls take 1 or 3 ms, in turn; any four of them as long as a step, 8 ms.
+  // Single calls take 1 ms, 3 ms and so on; any four of them as long as a step, 8 ms.
   watch.add_calls(std::vector<double>{.001, .003, .001, .003, .001, .003, .001, .003}, 1, 0.002,
                   0.008, 1);
   watch.add_to_row(row);

@@ -32,7 +32,7 @@ FIRST_DAY = "2026-11-22"
 FIRST_ERROR = 0.02
 
 # Kinds of steps of our own; all others are those of engines (tools/engines.py).
-KINDS = ("inference", "fused", "training", "recurrent", "ranks")
+KINDS = ("inference", "fused", "training", "recurrent", "ranks", "streams")
 
 
 def table(folder):

@@ -76,11 +76,13 @@ LAYERBENCH_INLINE child_starter::child_starter() {
 LAYERBENCH_INLINE ::pid_t child_starter::start(const std::string& program,
                                                std::vector<std::string> words,
                                                std::vector<std::string> variables,
-                                               const child_output& output) const {
+                                               const child_output& output,
+                                               child_group group) const {
   ::posix_spawnattr_t attributes;
   ::posix_spawnattr_init(&attributes);
-  ::posix_spawnattr_setflags(
-      &attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const auto flags = POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF |
+                     (group == child_group::separate ? POSIX_SPAWN_SETPGROUP : 0);
+  ::posix_spawnattr_setflags(&attributes, static_cast<short>(flags));
   ::posix_spawnattr_setpgroup(&attributes, 0);
   ::posix_spawnattr_setsigmask(&attributes, &before_);
   ::posix_spawnattr_setsigdefault(&attributes, &waited_for_);

@@ -49,6 +49,10 @@ class child_output {
   ::posix_spawn_file_actions_t actions_{};
 };
 
+/// Which signals of a terminal reach a child: those that its parent passes on, or all of its
+/// parent's.
+enum class child_group { separate, of_parent };
+
 /// Starts programs, and waits for signals. During its lifetime SIGINT, SIGTERM, SIGHUP, SIGQUIT and
 /// SIGCHLD are blocked in this thread, and in threads that it starts; next_signal() returns them.
 class child_starter {
@@ -59,10 +63,11 @@ class child_starter {
   ~child_starter() { ::pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
 
   /// Starts the program at a path with `words`, its name first, and `variables` (NAME=VALUE) as its
-  /// environment. It has a separate process group, so that signals of the terminal reach it once,
-  /// through its parent. Throws error.
+  /// environment. It usually has a separate process group, so that signals of the terminal reach it
+  /// once, through its parent. Throws error.
   [[nodiscard]] ::pid_t start(const std::string& program, std::vector<std::string> words,
-                              std::vector<std::string> variables, const child_output& output) const;
+                              std::vector<std::string> variables, const child_output& output,
+                              child_group group = child_group::separate) const;
 
   /// Waits for the next of these signals.
   [[nodiscard]] int next_signal() const { return ::sigwaitinfo(&waited_for_, nullptr); }

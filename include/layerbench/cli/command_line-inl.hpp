@@ -209,10 +209,11 @@ inline void add_step_options(CLI::App& app, options& o) {
                "steps]\n--chain=layers")
       ->envname("LAYERBENCH_CHAIN")
       ->check(one_of({"steps", "layers"}));
-  app.add_flag("--curve", o.curve,
-               "Measure some of the sizes in --batch, --tokens or --context, within 60 s or "
-               "--budget for each model and number of threads, and predict all\n--curve "
-               "--batch=1..64 --benchmark_out=r.json")
+  app.add_flag(
+         "--curve", o.curve,
+         "Measure some of the sizes in --batch, --tokens or --context, within 60 s or "
+         "--budget for each model and number of threads and streams, and predict all\n--curve "
+         "--batch=1..64 --benchmark_out=r.json")
       ->envname("LAYERBENCH_CURVE");
   add_list(app, "--streams", "N", o.streams,
            "Instances of the model side by side that share the threads, as servers run them; each "

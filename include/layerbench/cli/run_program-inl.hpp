@@ -35,6 +35,7 @@
 #include <layerbench/ranks/worker.hpp>
 #include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/options.hpp>
+#include <layerbench/session/other_stream.hpp>
 #include <layerbench/session/streams.hpp>
 #include <layerbench/session/suite.hpp>
 #include <layerbench/topology/numa.hpp>

@@ -58,7 +58,7 @@ struct case_name {
   [[nodiscard]] std::int64_t streams() const {
     return detail::count_of(parameter("streams", "1")).value_or(1);
   }
-  /// Images that all take part in, while a step lasts.
+  /// Images of a step of all ranks and streams.
   [[nodiscard]] std::int64_t images() const { return batch * ranks() * streams(); }
 
   /// The value of a parameter that is a count; nothing where the name does not have it.

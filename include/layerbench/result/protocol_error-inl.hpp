@@ -14,8 +14,8 @@ namespace layerbench::result {
 namespace detail {
 
 /// The kinds of our own steps; all others are engines.
-inline constexpr std::array<std::string_view, 5> step_kinds{"ranks", "recurrent", "training",
-                                                            "fused", "inference"};
+inline constexpr std::array<std::string_view, 6> step_kinds{"streams",  "ranks", "recurrent",
+                                                            "training", "fused", "inference"};
 
 [[nodiscard]] inline bool is_of_engine(std::string_view kind) {
   return !kind.empty() && std::ranges::find(step_kinds, kind) == step_kinds.end();
@@ -34,7 +34,8 @@ template <class Fits>
 }  // namespace detail
 
 LAYERBENCH_INLINE std::string_view step_kind(const case_name& model_case, bool is_recurrent) {
-  const auto& [ranks, recurrent, training, fused, inference] = detail::step_kinds;
+  const auto& [streams, ranks, recurrent, training, fused, inference] = detail::step_kinds;
+  if (model_case.streams() > 1) return streams;
   if (model_case.ranks() > 1) return ranks;
   if (is_recurrent) return recurrent;
   if (model_case.phase() == "training") return training;

@@ -22,8 +22,8 @@ struct summed_step {
   double seconds;
 };
 
-/// The kind of a step: "ranks", "recurrent", "training", "fused" or "inference", the first that
-/// fits.
+/// The kind of a step: "streams", "ranks", "recurrent", "training", "fused" or "inference", the
+/// first that fits.
 [[nodiscard]] std::string_view step_kind(const case_name& model_case, bool is_recurrent);
 
 /// The same, by the names of the step's ops.

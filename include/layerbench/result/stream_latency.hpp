@@ -30,8 +30,7 @@ inline constexpr std::array<latency_quantile, 5> latency_quantiles{
 /// Seconds of steps at these quantiles.
 using latencies = std::array<double, latency_quantiles.size()>;
 
-/// Latencies as measured: those of the chain's row that knows the most steps. Nothing where no row
-/// has any.
+/// Latencies as measured: those of the chain's row of the most steps. Nothing where no row has any.
 [[nodiscard]] std::optional<latencies> measured_latencies(std::span<const measurement> chains,
                                                           const case_name& model_case);
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <optional>
 
 #include <fmt/format.h>
@@ -14,6 +15,7 @@
 #include <layerbench/result/name.hpp>
 #include <layerbench/session/autotuner.hpp>
 #include <layerbench/session/plan_search.hpp>
+#include <layerbench/session/stream_shares.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 #include <layerbench/timing/clock.hpp>
@@ -93,8 +95,9 @@ LAYERBENCH_INLINE std::string autotuner::work_name(const std::string& backend, i
 LAYERBENCH_INLINE std::string autotuner::work_name(const result::measurement& row,
                                                    const std::string& usual_threads) {
   const result::case_name& model_case = row.name.model_case;
-  return full_name(model_case.backend, model_case.parameter("threads", usual_threads),
-                   model_case.dtype, model_case.parameter("layout", "nhwc"),
+  const auto shares = stream_shares::of(model_case, std::atoi(usual_threads.c_str()));
+  return full_name(model_case.backend, std::to_string(shares.threads_each()), model_case.dtype,
+                   model_case.parameter("layout", "nhwc"),
                    fmt::format("{}/{}/{}", row.name.op, row.name.pass, row.label.key));
 }
 

@@ -52,6 +52,10 @@ LAYERBENCH_INLINE std::vector<std::string> chosen_backends(const options& o, con
     const backend_entry* entry = known.find(name);
     // Default rows do not depend on which libraries happen to be installed.
     if (entry != nullptr && entry->on_host && entry->only_when_named) continue;
+    if (!reason && std::ranges::max(o.streams) > 1 && entry != nullptr && !entry->on_host) {
+      notes.push_back(fmt::format("backend {} is left out: --streams are of processors", name));
+      continue;
+    }
     // Often there are more ranks than GPUs.
     if (!reason && o.data_parallel && entry != nullptr && !entry->on_host) {
       notes.push_back(

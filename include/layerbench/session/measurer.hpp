@@ -18,7 +18,7 @@
 #include <layerbench/session/layer_clocks.hpp>
 #include <layerbench/session/recorded_row.hpp>
 #include <layerbench/session/step_sampler.hpp>
-#include <layerbench/session/streams.hpp>
+#include <layerbench/session/stream_shares.hpp>
 #include <layerbench/timing/measurement_pass.hpp>
 #include <layerbench/timing/sampler.hpp>
 
@@ -68,7 +68,7 @@ class measurer {
       stopwatch& watch = watch_of(row.device(), /*waits=*/false);
       timed = contended_pass(row.device(), watch,
                              [&](auto& probe) { return latest_ = take(watch, probe); });
-      as_in_turns(timed, limits.shares.turns());
+      as_in_turns(timed, limits.shares.per_processor());
     } else if (row.contended()) {
       stopwatch& watch = watch_of(row.device(), /*waits=*/true);
       timed = contended_pass(row.device(), watch, [&](auto& probe) {
@@ -169,7 +169,7 @@ class measurer {
       // Tells how steps vary: for as long as a step lasts, longer where the row is much of it.
       constexpr double longest = 0.05;  // seconds
       constexpr double steps = 20;      // of the rows of a step together
-      const double step = std::min(longest, limits.step_seconds / limits.shares.turns());
+      const double step = std::min(longest, limits.step_seconds / limits.shares.per_processor());
       how.least_time = std::max(how.least_time, step * std::max(1.0, steps * row.share()));
     }
     how.most_time = 4 * how.least_time;

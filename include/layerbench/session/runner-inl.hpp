@@ -416,6 +416,7 @@ LAYERBENCH_INLINE bool runner::run_round(case_group& group, std::int64_t round) 
   std::map<case_state*, std::vector<result::measurement>> chains;
   for (const scheduled_pass& pass : order) {
     if (!budget_.fits(*pass.model_case, pass_seconds(pass))) continue;
+    if (!run_beside(pass, round)) continue;
     const double start = now_();
     if (pass.row != nullptr) {
       measure_row(*pass.model_case, *pass.row, round);
@@ -434,13 +435,47 @@ LAYERBENCH_INLINE bool runner::run_round(case_group& group, std::int64_t round) 
     if (model_case->name.streams() > 1) model_case->stream.add_to_chain(results_->chains.back());
     ++model_case->chain_rounds;
   }
+  report_streams(group, round);
   if (host_disturbed(before, read_processors_())) mark_disturbed(group, round);
   if (!interrupted) end_round(group);
   return !interrupted;
 }
 
-LAYERBENCH_INLINE void runner::run_beside(const case_state& model_case) {
-  if (streams_ != nullptr) streams_->run_beside(model_case.name);
+LAYERBENCH_INLINE bool runner::run_beside(const scheduled_pass& pass, std::int64_t round) {
+  if (streams_ == nullptr) return true;
+  case_state& model_case = *pass.model_case;
+  bool runs = false;
+  const auto work = [&] {
+    streams_->run_beside(model_case.name);
+    const bool watches = model_case.name.streams() > 1 && model_case.watched_round != round &&
+                         !criterion_.limits().single_call;
+    if (watches) {
+      model_case.watched_round = round;
+      model_case.stream.watch_waits();
+    }
+    runs = true;
+  };
+  if (pass.row != nullptr) {
+    attempt(*pass.row, work);
+  } else if (model_case.end_to_end) {
+    attempt_chain(model_case, work);
+  }
+  return runs;
+}
+
+LAYERBENCH_INLINE bool runner::all_run() const {
+  return streams_ == nullptr || streams_->all_run();
+}
+
+LAYERBENCH_INLINE void runner::report_streams(const case_group& group, std::int64_t round) {
+  for (const case_state& model_case : group) {
+    if (model_case.watched_round != round) continue;
+    const auto latest = std::find_if(
+        results_->rows.rbegin(), results_->rows.rend(), [&](const result::measurement& row) {
+          return row.round == round && row.name.model_case == model_case.name && row.error.empty();
+        });
+    if (latest != results_->rows.rend()) model_case.stream.add_to_row(*latest);
+  }
 }
 
 LAYERBENCH_INLINE void runner::begin_round(std::int64_t round) {
@@ -519,15 +554,9 @@ LAYERBENCH_INLINE void runner::measure_row(case_state& model_case, row_state& ro
     limits.min_time = criterion_.pass_time(model_case, row);
     limits.step_seconds = model_case.step_seconds();
     limits.call_seconds = row.call_seconds();
-    run_beside(model_case);
     timed = measurer_.time_row(*row.benchmark, limits);
-    if (limits.shares.streams > 1 && model_case.watched_round != round) {
-      model_case.watched_round = round;
-      model_case.stream.watch_waits();
-      model_case.stream.add_to_row(timed);
-    }
   });
-  if (timed.calls == 0) return;
+  if (timed.calls == 0 || !all_run()) return;
   timed.round = round;
   row.add_round(timed);
   watch_calls(model_case, row);
@@ -536,12 +565,12 @@ LAYERBENCH_INLINE void runner::measure_row(case_state& model_case, row_state& ro
 
 LAYERBENCH_INLINE void runner::watch_calls(case_state& model_case, const row_state& row) {
   if (model_case.name.streams() == 1 || !row.in_model) return;
-  const int turns = streams_->shares_of(model_case.name).turns();
+  const int sharing = streams_->shares_of(model_case.name).per_processor();
   const samples& taken = measurer_.latest();
   const auto rounds = std::views::values(row.timing.rounds);
-  const double usual = stats::mean({rounds.begin(), rounds.end()}) / turns;
+  const double usual = stats::mean({rounds.begin(), rounds.end()}) / sharing;
   model_case.stream.add_calls(taken.seconds, static_cast<double>(taken.calls_per_sample), usual,
-                              model_case.step_seconds() / turns, row.step_seconds(usual));
+                              model_case.step_seconds() / sharing, row.step_seconds(usual));
 }
 
 LAYERBENCH_INLINE void runner::measure_chain(case_state& model_case, std::int64_t round,
@@ -550,11 +579,10 @@ LAYERBENCH_INLINE void runner::measure_chain(case_state& model_case, std::int64_
   display_->note("chain of " + model_case.name.text());
   result::measurement timed;
   attempt_chain(model_case, [&] {
-    run_beside(model_case);
     timed = measurer_.time_chain(*model_case.end_to_end->chain, limits_of(model_case));
   });
   if (!model_case.end_to_end) passes.clear();
-  if (timed.calls == 0) return;
+  if (timed.calls == 0 || !all_run()) return;
   if (model_case.name.streams() > 1) model_case.stream.add_steps(measurer_.latest().seconds);
   timed.name = result::row_name::chain(model_case.name);
   timed.round = round;
@@ -570,7 +598,7 @@ LAYERBENCH_INLINE void runner::time_layers(case_state& model_case) {
   display_->note("clocks in the chain of " + model_case.name.text());
   const double start = now_();
   attempt_chain(model_case, [&] {
-    run_beside(model_case);
+    if (streams_ != nullptr) streams_->run_beside(model_case.name);
     measurer_.time_layers(*whole.chain, *whole.clocks, limits_of(model_case));
   });
   if (!model_case.end_to_end) return;

@@ -235,8 +235,13 @@ class runner {
   /// Runs all passes of a round. Returns false if nothing was left to measure, or on an interrupt:
   /// the round then has no chains.
   bool run_round(case_group& group, std::int64_t round);
-  /// Has the other streams of the case run, and no others.
-  void run_beside(const case_state& model_case);
+  /// Has the other streams of the case run, and no others. Watches how long this one waits, once in
+  /// a round. Returns false where that fails, which is then in the results.
+  [[nodiscard]] bool run_beside(const scheduled_pass& pass, std::int64_t round);
+  /// Whether the other streams that are to run have not ended.
+  [[nodiscard]] bool all_run() const;
+  /// Adds what was seen of streams to the last row of each case in the round.
+  void report_streams(const case_group& group, std::int64_t round);
   void begin_round(std::int64_t round);
   void end_round(case_group& group);
 

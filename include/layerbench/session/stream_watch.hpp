@@ -43,7 +43,8 @@ class stream_watch {
     }
   }
 
-  /// Wants a processor for a fifth of a second, and sees how often and how long it waits for it.
+  /// Watches for a fifth of a second of work how often and how long this thread waits for a
+  /// processor.
   void watch_waits() {
     constexpr double watched = 0.2;      // seconds
     constexpr double least_wait = 1e-4;  // seconds; interrupts are shorter

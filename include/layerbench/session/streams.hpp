@@ -14,28 +14,30 @@
 #include <sys/types.h>
 
 #include <layerbench/backend/registry.hpp>
+#include <layerbench/base/line_socket.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/session/options.hpp>
-#include <layerbench/session/program.hpp>
+#include <layerbench/session/stream_shares.hpp>
 #include <layerbench/topology/thread_binding.hpp>
 
 /// Instances of a model side by side, as servers run them. The first one is measured; each other
 /// one is a process that repeats the step.
 namespace layerbench::run {
 
-/// How some streams share the threads of a case.
-struct stream_shares {
-  int streams = 1;
-  int threads = 1;  ///< of all streams together
+namespace detail {
 
-  /// Threads of one stream.
-  [[nodiscard]] int threads_each() const { return std::max(1, threads / streams); }
-  /// How many streams take turns on one thread's processor.
-  [[nodiscard]] int turns() const { return std::max(1, streams / threads); }
+/// The variable that tells a process that it is a stream beside the measured one.
+inline constexpr const char* stream_variable = "LAYERBENCH_OTHER_STREAM";
+/// Its end of the link. What it or a library prints goes nowhere.
+inline constexpr int stream_socket = 3;
 
-  /// Those of a case; `default_threads`: where its name has no number of threads.
-  [[nodiscard]] static stream_shares of(const result::case_name& model_case, int default_threads);
-};
+inline constexpr std::string_view run_command = "run ";
+inline constexpr std::string_view stop_command = "stop";
+inline constexpr std::string_view end_command = "end";
+inline constexpr std::string_view running_answer = "running";
+inline constexpr std::string_view stopped_answer = "stopped";
+
+}  // namespace detail
 
 /// The streams beside the measured one.
 class stream_group {
@@ -49,6 +51,8 @@ class stream_group {
   /// From now on the other streams of that case run, and no others. Returns when their caches are
   /// warm. Those that have ended are started again. Throws error where one ends before that.
   void run_beside(const result::case_name& model_case);
+  /// Whether none of those that are to run has ended.
+  [[nodiscard]] bool all_run() const;
   /// No other streams run from now on.
   void stop();
   /// Stops the other streams, and frees their steps.
@@ -64,28 +68,25 @@ class stream_group {
   /// A process that repeats steps; it ends with this object.
   class instance {
    public:
-    instance(::pid_t process, int socket) : process_(process), socket_(socket) {}
+    instance(::pid_t process, std::unique_ptr<line_socket> link)
+        : process_(process), link_(std::move(link)) {}
     instance(const instance&) = delete;
     instance& operator=(const instance&) = delete;
     ~instance();
 
-    void send(std::string line) const;
+    [[nodiscard]] const line_socket& link() const { return *link_; }
     /// Waits for this line. Throws error where another one comes, or none because it has ended.
     void await(std::string_view answer) const;
-    /// Whether it has not ended.
-    [[nodiscard]] bool runs() const;
     /// Seconds of processors that it has used.
     [[nodiscard]] double processor_seconds() const;
 
    private:
     ::pid_t process_;
-    int socket_;  ///< its stdin and stdout
+    std::unique_ptr<line_socket> link_;
   };
   using instances = std::vector<std::unique_ptr<instance>>;
 
   [[nodiscard]] std::unique_ptr<instance> start(const stream_shares& of, int number) const;
-  /// Whether none of those that are to run has ended.
-  [[nodiscard]] bool all_run() const;
   /// The others of such streams; starts those that are missing.
   [[nodiscard]] const instances& others_of(const stream_shares& of);
 
@@ -98,9 +99,6 @@ class stream_group {
 
 /// Whether this process is a stream beside the measured one.
 [[nodiscard]] bool is_other_stream();
-
-/// What such a process does: repeats the steps that the measuring process names, until that ends.
-void serve_stream(const options& o, const program& what, const registry& known);
 
 /// Throws usage_error where streams were asked for beside what they do not go with.
 void require_streams(const options& o, const registry& known);

@@ -27,7 +27,7 @@
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/graph_variants.hpp>
 #include <layerbench/session/planned_step.hpp>
-#include <layerbench/session/streams.hpp>
+#include <layerbench/session/stream_shares.hpp>
 #include <layerbench/session/suite.hpp>
 #include <layerbench/session/suite_devices.hpp>
 

@@ -108,6 +108,7 @@ LAYERBENCH_INLINE std::vector<peaks> peaks_in(const group& files) {
 }
 
 LAYERBENCH_INLINE void set_limits(prediction& of, const std::vector<peaks>& known) {
+  if (of.model_case.streams() > 1) return;  // peaks are those of a device that works on one step
   const auto found = std::ranges::find_if(known, [&](const peaks& one) {
     return one.complete() && one.backend == of.model_case.backend &&
            one.dtype == of.model_case.dtype && one.threads == of.threads;

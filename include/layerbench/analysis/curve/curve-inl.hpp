@@ -223,11 +223,11 @@ struct departure {
 
 [[nodiscard]] inline double items_of(const curve& of, std::int64_t size) {
   const prediction& first = of.measured.front();
-  const auto batch =
-      static_cast<double>((of.over == size_axis::batch ? size : first.model_case.batch) *
-                          first.model_case.ranks() * first.model_case.streams());
-  if (!first.text) return batch;
-  return batch * static_cast<double>(of.over == size_axis::tokens ? size : first.text->tokens);
+  result::case_name at_size = first.model_case;
+  if (of.over == size_axis::batch) at_size.batch = size;
+  const auto images = static_cast<double>(at_size.images());
+  if (!first.text) return images;
+  return images * static_cast<double>(of.over == size_axis::tokens ? size : first.text->tokens);
 }
 
 /// How much longer than the mean the slowest step of a hundred takes at a size: as at the nearest

@@ -45,6 +45,7 @@ namespace detail {
   for (const curve_point& one : of.points) points.push_back(point_json(one));
   json::value result = case_fields(first.model_case);
   result.update({{"threads", first.threads},
+                 {"streams", first.model_case.streams()},
                  {"case", first.model_case.text()},
                  {"files", first.files},
                  {"over", name(of.over)},
@@ -69,10 +70,18 @@ namespace detail {
   json::value best = json::value::array();
   for (const curve* of : best_of(curves)) {
     const curve_point* one = of->best();
-    best.push_back({{"case", of->measured.front().model_case.text()},
-                    {"threads", of->measured.front().threads},
-                    {"streams", of->measured.front().model_case.streams()},
-                    {"point", one == nullptr ? json::value(nullptr) : detail::point_json(*one)}});
+    const prediction& first = of->measured.front();
+    best.push_back({{"model", first.model_case.model},
+                    {"phase", first.model_case.phase()},
+                    {"case", nullptr},
+                    {"threads", nullptr},
+                    {"streams", nullptr},
+                    {"point", nullptr}});
+    if (one == nullptr) continue;
+    best.back().update({{"case", first.model_case.text()},
+                        {"threads", first.threads},
+                        {"streams", first.model_case.streams()},
+                        {"point", detail::point_json(*one)}});
   }
   return {{"schema", 1}, {"curves", list}, {"best", best}};
 }

@@ -105,6 +105,8 @@ LAYERBENCH_INLINE table to_table(const curve& of, bool bars) {
            {"between", right},
            {"from"}},
           {}};
+  const bool has_slowest = of.measured.front().latencies.has_value();
+  if (has_slowest) t.columns.insert(t.columns.end() - 1, {"p99 ms", right});
   if (bars) t.columns.push_back({"throughput"});
   const std::set<std::int64_t> shown = detail::shown_sizes(of);
   const int digits = of.digits();
@@ -116,6 +118,9 @@ LAYERBENCH_INLINE table to_table(const curve& of, bool bars) {
          format::milliseconds(one.seconds, digits),
          one.has_interval ? format::range(stats::interval{one.low, one.high}, digits) : "not known",
          std::string(name(one.from))});
+    if (has_slowest) {
+      t.rows.back().insert(t.rows.back().end() - 1, format::milliseconds(one.slowest, digits));
+    }
     if (!bars) continue;
     t.rows.back().push_back(text_bar(one.per_second() / most, bar_length));
   }
@@ -149,7 +154,7 @@ LAYERBENCH_INLINE std::string best_text(std::span<const curve> curves) {
 LAYERBENCH_INLINE table records(std::span<const curve> curves) {
   table t = table_with_columns(
       "model phase backend dtype threads case over size seconds_per_step seconds_low seconds_high "
-      "items_per_second from");
+      "items_per_second from seconds_p99");
   for (const curve& of : curves) {
     const prediction& first = of.measured.front();
     const result::case_name& model_case = first.model_case;
@@ -159,7 +164,8 @@ LAYERBENCH_INLINE table records(std::span<const curve> curves) {
                         std::string(name(of.over)), std::to_string(one.size),
                         format::exact(one.seconds), one.has_interval ? format::exact(one.low) : "",
                         one.has_interval ? format::exact(one.high) : "",
-                        format::exact(one.per_second()), std::string(name(one.from))});
+                        format::exact(one.per_second()), std::string(name(one.from)),
+                        one.slowest > 0 ? format::exact(one.slowest) : ""});
     }
   }
   return t;

@@ -45,12 +45,12 @@ namespace detail {
                         "; give files of one machine and one set of settings");
     }
     const step_time& step = *p.step;
-    const auto batch = static_cast<double>(p.model_case.batch);
+    const auto images = static_cast<double>(p.model_case.images());
     constexpr double nanoseconds = 1e9;
     result[name] = {{"latency", detail::metric(nanoseconds * step.seconds, nanoseconds * step.low(),
                                                nanoseconds * step.high())},
-                    {"throughput", detail::metric(*p.images_per_second(), batch / step.high(),
-                                                  batch / step.low())}};
+                    {"throughput", detail::metric(*p.images_per_second(), images / step.high(),
+                                                  images / step.low())}};
   }
   return result;
 }

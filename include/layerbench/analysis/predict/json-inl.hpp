@@ -72,6 +72,7 @@ LAYERBENCH_INLINE json::value prediction_json(const prediction& p) {
   for (const layer_time& layer : p.layers) layers.push_back(layer_json(layer));
   json::value result = case_fields(p.model_case);
   result.update({{"threads", p.threads},
+                 {"streams", p.model_case.streams()},
                  {"devices", 1},
                  {"case", p.model_case.text()},
                  {"files", p.files},

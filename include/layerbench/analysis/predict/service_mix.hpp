@@ -67,9 +67,9 @@ namespace detail {
   return common(a) == common(b) && a.files == b.files && a.cache == b.cache;
 }
 
-/// Seconds that one of the sequences of a batch takes.
+/// Seconds of the machine that one of the sequences of all batches takes.
 [[nodiscard]] inline estimate seconds_per_sequence(const prediction& p) {
-  return seconds_of(p).times(1 / static_cast<double>(p.model_case.batch));
+  return seconds_of(p).times(1 / static_cast<double>(p.model_case.images()));
 }
 
 }  // namespace detail

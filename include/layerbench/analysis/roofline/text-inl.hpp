@@ -96,7 +96,7 @@ namespace detail {
 }  // namespace detail
 
 LAYERBENCH_INLINE std::string limits_text(const prediction& p) {
-  if (p.layers.empty()) return "";
+  if (p.layers.empty() || p.model_case.streams() > 1) return "";
   if (!p.limits) {
     return fmt::format(
         "no bottlenecks without the peaks of {} {} on {} thread{}: {} "

@@ -142,7 +142,7 @@ inline void set_value(own_figure& own, const prediction& p, const study_cell& ce
 /// many as the cell has devices.
 [[nodiscard]] inline bool is_case_of(const prediction& p, const study_cell& cell,
                                      std::span<const study_cell> cells) {
-  if (!has_step_of(p, cell)) return false;
+  if (!has_step_of(p, cell) || p.model_case.streams() > 1) return false;
   if (p.model_case.ranks() > 1 && p.model_case.ranks() != cell.devices) return false;
   if (cell.threads != 0 || p.threads == 0) return p.threads == cell.threads;
   return std::ranges::none_of(cells, [&](const study_cell& other) {

@@ -43,6 +43,7 @@ namespace detail {
   const prediction& p = entry.predicted;
   json::value result = case_fields(p.model_case);
   result.update({{"threads", p.threads},
+                 {"streams", p.model_case.streams()},
                  {"case", p.model_case.text()},
                  {"kind", kind_of(p)},
                  {"files", p.files},

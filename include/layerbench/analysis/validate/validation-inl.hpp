@@ -292,8 +292,8 @@ namespace detail {
                                     std::int64_t threads) {
   const result::case_name& own = predicted.model_case;
   const auto conditions = [](const result::case_name& of) {
-    return std::tuple(of.model, of.phase(), of.dtype, of.batch, of.ranks(), of.count("tokens"),
-                      of.count("context"), of.parameter("data", ""));
+    return std::tuple(of.model, of.phase(), of.dtype, of.batch, of.ranks(), of.streams(),
+                      of.count("tokens"), of.count("context"), of.parameter("data", ""));
   };
   return conditions(own) == conditions(chain) && predicted.threads == threads;
 }
