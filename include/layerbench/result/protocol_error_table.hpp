@@ -14,8 +14,8 @@ inline constexpr double short_step_seconds = 0.02;
 
 inline constexpr std::array protocol_errors = std::to_array<learned_error>({
     {"cudnn", "", false, step_length::all, 0.0816, 28},
-    {"onednn", "", false, step_length::all, 0.0433, 389},
-    {"onednn", "", true, step_length::all, 0.0658, 371},
+    {"onednn", "", false, step_length::all, 0.0433, 404},
+    {"onednn", "", true, step_length::all, 0.0658, 373},
     {"onednn", "fused", false, step_length::long_steps, 0.0530, 60},
     {"onednn", "fused", false, step_length::all, 0.0659, 74},
     {"onednn", "fused", true, step_length::long_steps, 0.0667, 80},
