@@ -1,14 +1,19 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <string>
+
+#include <dlfcn.h>
 
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <layerbench/backend/cblas/backend.hpp>
 #include <layerbench/backend/registry.hpp>
+#include <layerbench/base/error.hpp>
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/session/verify.hpp>
@@ -21,6 +26,7 @@
 namespace layerbench {
 namespace backend_cblas_test {
 
+using ::testing::AllOf;
 using ::testing::EndsWith;
 using ::testing::HasSubstr;
 
@@ -98,13 +104,36 @@ TEST_P(products_of, refuse_what_the_library_lacks) {
   EXPECT_FALSE(device_->implements_op(op::any(op::activation{})));
 }
 
-TEST_P(products_of, are_described_with_version_kernels_and_threads) {
+TEST_P(products_of, are_described_with_version_and_kernels) {
   description facts;
   entry_->describe(facts);
   const std::string name = GetParam();
   EXPECT_THAT(facts.at(name + "_version").value, HasSubstr("."));
   EXPECT_NE(facts.at(name + "_isa").value, "unknown");
-  EXPECT_EQ(facts.at(name + "_threading").value, "omp");
+}
+
+TEST(BlasLibraries, AreRefusedBesideASecondOpenMP) {
+  if (!cblas::is_loaded("libgomp.so.1")) GTEST_SKIP() << "this program has another OpenMP";
+  EXPECT_NO_THROW(cblas::require_one_openmp());
+  void* const other = ::dlopen(LAYERBENCH_FAKE_IOMP5, RTLD_NOW | RTLD_LOCAL);
+  ASSERT_NE(other, nullptr) << ::dlerror();
+  EXPECT_THAT(cblas::require_one_openmp, ::testing::ThrowsMessage<unavailable>(AllOf(
+                                             HasSubstr("libgomp.so.1"), HasSubstr("libiomp5.so"))));
+  ::dlclose(other);
+  EXPECT_NO_THROW(cblas::require_one_openmp());
+}
+
+// In a process of its own: a library that was found stays loaded.
+TEST(BlasLibrariesDeathTest, AreRefusedWithThreadsOfTheirOwn) {
+  const run::backend_entry* const entry = testing::built_backends().find("openblas");
+  if (entry == nullptr) GTEST_SKIP() << "this build has no openblas";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto probe_fake = [&] {
+    if (::dlopen(LAYERBENCH_FAKE_OPENBLAS, RTLD_NOW | RTLD_LOCAL) == nullptr) std::_Exit(1);
+    fmt::print(stderr, "{}", entry->probe().value_or("accepted"));
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(probe_fake(), ::testing::ExitedWithCode(0), "threads of its own");
 }
 
 // Both export cblas_sgemm and many other functions of the same names.

@@ -10,6 +10,7 @@
 
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/all_plans.hpp>
+#include <layerbench/cli/context.hpp>
 #include <layerbench/cli/main.hpp>
 #include <layerbench/op/list.hpp>
 #include <layerbench/ranks/data_parallel.hpp>
@@ -153,6 +154,78 @@ TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
   EXPECT_THAT(chosen(whole, {}), ::testing::ElementsAre("complete"));
   EXPECT_THAT(chosen(whole, {"partial"}), ::testing::ElementsAre("partial"));
   EXPECT_THAT(chosen(one_op, {"partial_on_host"}), ::testing::ElementsAre("partial_on_host"));
+}
+
+/// Those that count how often their library is looked for.
+struct counted : reference::backend {
+  static constexpr std::string_view name = "counted";
+  using backend::backend;
+  static inline int probes = 0;
+  static run::backend_entry entry() {
+    run::backend_entry own = backend::entry();
+    own.probe = []() noexcept -> std::optional<std::string> {
+      ++probes;
+      return std::nullopt;
+    };
+    return own;
+  }
+};
+struct counted_if_named : reference::backend {
+  static constexpr std::string_view name = "counted_if_named";
+  using backend::backend;
+  static inline int probes = 0;
+  static run::backend_entry entry() {
+    run::backend_entry own = partial_on_host::entry();
+    own.probe = []() noexcept -> std::optional<std::string> {
+      ++probes;
+      return std::nullopt;
+    };
+    return own;
+  }
+};
+
+class looking_for_libraries : public ::testing::Test {
+ protected:
+  void SetUp() override { counted::probes = counted_if_named::probes = 0; }
+
+  [[nodiscard]] std::vector<std::string> chosen(const run::options& o) const {
+    std::vector<std::string> notes;
+    return run::detail::chosen_backends(o, {"bench_relu", "", {"activation"}}, known_, notes);
+  }
+
+  const run::registry known_ = run::registry_of<counted, counted_if_named>(op::list<>{});
+};
+
+TEST_F(looking_for_libraries, takes_those_of_named_backends_alone) {
+  run::options o;
+  o.backends = {"counted"};
+  EXPECT_THAT(chosen(o), ::testing::ElementsAre("counted"));
+  EXPECT_EQ(counted::probes, 1);
+  EXPECT_EQ(counted_if_named::probes, 0);
+  o.backends = {"counted_if_named"};
+  EXPECT_THAT(chosen(o), ::testing::ElementsAre("counted_if_named"));
+  EXPECT_EQ(counted::probes, 1);
+  EXPECT_EQ(counted_if_named::probes, 1);
+}
+
+TEST_F(looking_for_libraries, leaves_out_those_that_run_only_when_named) {
+  EXPECT_THAT(chosen({}), ::testing::ElementsAre("counted"));
+  static_cast<void>(run::describe_run({}, known_, {"counted"}));
+  EXPECT_EQ(counted::probes, 2);
+  EXPECT_EQ(counted_if_named::probes, 0);
+  static_cast<void>(run::describe_run({}, known_, {"counted_if_named"}));
+  EXPECT_EQ(counted_if_named::probes, 1);
+}
+
+TEST_F(looking_for_libraries, takes_none_for_a_list_and_all_for_a_list_of_backends) {
+  run::options o;
+  o.backends = {"counted_if_named"};
+  o.list = true;
+  EXPECT_THAT(chosen(o), ::testing::ElementsAre("counted_if_named"));
+  EXPECT_EQ(counted_if_named::probes, 0);
+  EXPECT_THAT(run::detail::probe_all(known_), ::testing::SizeIs(2));
+  EXPECT_EQ(counted::probes, 1);
+  EXPECT_EQ(counted_if_named::probes, 1);
 }
 
 /// Three ranks, of which this is the leader.

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -281,6 +282,44 @@ TEST_F(Compare, NamesTheFastestBackendOfEachLayer) {
   EXPECT_EQ(tool({"compare", "--across=backend", golden}).exit_code, 5) << "one backend";
   EXPECT_EQ(tool({"compare", "--across=backend", both, "--format=csv"}).exit_code, 2);
   EXPECT_EQ(tool({"compare", both}).exit_code, 2) << "two sides";
+}
+
+// Rows of a sweep, each of the same layer in several passes.
+TEST_F(Compare, NamesTheFastestBackendOfEachPassOfASweep) {
+  const auto replaced = [](std::string text, const std::string& part, const std::string& by) {
+    return text.replace(text.find(part), part.size(), by);
+  };
+  const std::string both = file("sweep.json", [&](json::value& changed) {
+    changed["context"].erase("manifest");
+    json::value rows = json::value::array();
+    for (const json::value& row : changed["benchmarks"]) {
+      const auto name = row.at("name").get<std::string>();
+      if (!name.starts_with("conv/fwd/reference/f32/tiny/conv1/batch:2/cache:hot")) continue;
+      for (const std::string pass : {"fwd", "bwd_data", "bwd_weights"}) {
+        for (const std::string backend : {"reference", "other"}) {
+          json::value one = row;
+          for (const char* field : {"name", "run_name"})
+            one[field] = replaced(replaced(name, "/fwd/", "/" + pass + "/"), "/reference/",
+                                  "/" + backend + "/");
+          const bool is_faster = (backend == "other") == (pass == "bwd_data");
+          one["real_time"] = row.at("real_time").get<double>() / (is_faster ? 2 : 1);
+          rows.push_back(one);
+        }
+      }
+    }
+    changed["benchmarks"] = rows;
+  });
+  const testing::outcome done = tool({"compare", "--across=backend", both, "--format=json"});
+  ASSERT_EQ(done.exit_code, 0) << done.err;
+  std::map<std::string, std::string> best;
+  const json::value all = json::value::parse(done.out);
+  for (const json::value& model : all.at("models")) {
+    for (const json::value& layer : model.at("layers"))
+      best[layer.at("pass").get<std::string>()] = layer.at("best").get<std::string>();
+  }
+  EXPECT_THAT(all.at("models"), SizeIs(3)) << "each row once, though it has several rounds";
+  EXPECT_EQ(best, (std::map<std::string, std::string>{
+                      {"bwd_data", "other"}, {"bwd_weights", "reference"}, {"fwd", "reference"}}));
 }
 
 TEST_F(Compare, FailsOnRegressionsOfLayersWhereThereIsNoModel) {

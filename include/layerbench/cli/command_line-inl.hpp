@@ -94,7 +94,8 @@ inline void add_condition_options(CLI::App& app, options& o) {
       ->check(one_of(text_list(dtype_names)))
       ->capture_default_str();
   add_list(app, "--backend", "NAME", o.backends,
-           "Libraries; --backends lists them [all that can run here; else reference]\n"
+           "Libraries; --backends lists them [all that can run here, except mkl, openblas and, for "
+           "models, cublas; else reference]\n"
            "--backend=onednn",
            "LAYERBENCH_BACKEND");
   add_list(app, "--threads", "N", o.threads,

@@ -91,7 +91,8 @@ namespace layerbench::run {
                         "OMP_THREAD_LIMIT", "GOMP_SPINCOUNT", "GOMP_CPU_AFFINITY", "KMP_AFFINITY"});
   add_variables(facts, {"OMP_PLACES"}, device_setting);
   for (const backend_entry& entry : known.backends) {
-    const bool matters = entry.on_host || used.contains(std::string(entry.name));
+    const bool is_default = entry.on_host && !entry.only_when_named;
+    const bool matters = is_default || used.contains(std::string(entry.name));
     if (matters && !entry.probe()) entry.describe(facts);
   }
   return facts;

@@ -16,67 +16,65 @@
 
 namespace layerbench::run::detail {
 
+LAYERBENCH_INLINE std::string reason_against(const optional_backend& unbuilt) {
+  return fmt::format("not part of this build; configure with -D{}=ON", unbuilt.option);
+}
+
 LAYERBENCH_INLINE std::vector<std::pair<std::string, std::optional<std::string>>> probe_all(
     const registry& known) {
   std::vector<std::pair<std::string, std::optional<std::string>>> all;
   for (const backend_entry& entry : known.backends) all.emplace_back(entry.name, entry.probe());
-  for (const optional_backend& item : known.unbuilt) {
-    all.emplace_back(item.name,
-                     fmt::format("not part of this build; configure with -D{}=ON", item.option));
-  }
+  for (const optional_backend& item : known.unbuilt)
+    all.emplace_back(item.name, reason_against(item));
   return all;
+}
+
+LAYERBENCH_INLINE std::optional<std::string> reason_against(const std::string& name,
+                                                            bool only_listed,
+                                                            const registry& known) {
+  if (const backend_entry* entry = known.find(name))
+    return only_listed ? std::nullopt : entry->probe();  // lists need no device
+  const auto unbuilt = std::ranges::find(known.unbuilt, name, &optional_backend::name);
+  if (unbuilt != known.unbuilt.end()) return reason_against(*unbuilt);
+  std::string names;
+  for (const backend_entry& entry : known.backends) names += fmt::format(" {}", entry.name);
+  for (const optional_backend& item : known.unbuilt) names += fmt::format(" {}", item.name);
+  throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, names));
 }
 
 LAYERBENCH_INLINE std::vector<std::string> chosen_backends(const options& o, const program& what,
                                                            const registry& known,
                                                            std::vector<std::string>& notes) {
-  const auto all = probe_all(known);
   for (const std::string& name : o.backends) {
-    const auto found = std::ranges::find(all, name, &decltype(all)::value_type::first);
-    if (found == all.end()) {
-      std::string names;
-      for (const auto& [item, reason] : all) names += " " + item;
-      throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, names));
-    }
-    const bool listed = known.find(name) != nullptr && (o.list || o.list_tests);  // needs no device
-    if (found->second && !listed) {
-      throw unavailable(fmt::format("backend {} cannot run here: {}", name, *found->second));
+    if (const auto reason = reason_against(name, o.list || o.list_tests, known)) {
+      throw unavailable(fmt::format("backend {} cannot run here: {}", name, *reason));
     }
   }
   if (!o.backends.empty()) return o.backends;
   std::vector<std::string> usable;
-  std::vector<std::string> lacking;
   std::map<std::string, std::vector<std::string>> broken;  // by reason
-  for (const auto& [name, reason] : all) {
+  for (const backend_entry& entry : known.backends) {
+    const std::string name(entry.name);
     if (name == reference_backend) continue;
-    const backend_entry* entry = known.find(name);
-    // Default rows do not depend on which libraries happen to be installed.
-    if (entry != nullptr && entry->on_host && entry->only_when_named) continue;
-    if (!reason && std::ranges::max(o.streams) > 1 && entry != nullptr && !entry->on_host) {
+    // Default rows do not depend on which libraries happen to be installed. A probe loads them.
+    if (entry.on_host && entry.only_when_named) continue;
+    if (const auto reason = entry.probe()) {
+      broken[*reason].push_back(name);
+    } else if (std::ranges::max(o.streams) > 1 && !entry.on_host) {
       notes.push_back(fmt::format("backend {} is left out: --streams are of processors", name));
-      continue;
-    }
-    // Often there are more ranks than GPUs.
-    if (!reason && o.data_parallel && entry != nullptr && !entry->on_host) {
+    } else if (o.data_parallel && !entry.on_host) {  // often there are more ranks than GPUs
       notes.push_back(
           fmt::format("backend {} is left out: --ranks uses GPUs if --backend names them", name));
-      continue;
-    }
-    if (!reason) {
-      if (!what.whole_model() || !entry->only_when_named) usable.push_back(name);
-      continue;
-    }
-    if (entry != nullptr) {
-      broken[*reason].push_back(name);
-    } else {
-      lacking.push_back(fmt::format("backend {} is left out: {}", name, *reason));
+    } else if (!what.whole_model() || !entry.only_when_named) {
+      usable.push_back(name);
     }
   }
   for (const auto& [reason, names] : broken) {
     notes.push_back(fmt::format("without backend {}: {}", fmt::join(names, ", "), reason));
   }
   if (usable.empty()) {
-    notes.insert(notes.end(), lacking.begin(), lacking.end());
+    for (const optional_backend& item : known.unbuilt)
+      notes.push_back(fmt::format("backend {} is left out: {}", item.name, reason_against(item)));
     notes.emplace_back(
         "no library can run here: timing the reference backend, which is slow and "
         "says nothing about this machine");

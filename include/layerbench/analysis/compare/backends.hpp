@@ -3,10 +3,13 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -97,16 +100,15 @@ namespace detail {
 /// The cases of the manifests, and one for each row of another case, as sweeps have.
 [[nodiscard]] inline std::vector<planned_case> cases_with_sweeps(const group& files) {
   std::vector<planned_case> all = planned_cases(files);
+  std::set<result::case_name> with_steps;
+  for (const planned_case& one : all) with_steps.insert(one.model_case);
+  std::set<std::tuple<result::case_name, std::string, std::string>> known;  // with layer and work
   for (const result::results* file : files) {
     for (const result::measurement& row : file->rows) {
-      const auto same = [&](const planned_case& one) {
-        return one.model_case == row.name.model_case &&
-               (!one.derived || one.step.front().layer == row.name.layer);
-      };
-      if (row.name.is_chain() || std::ranges::any_of(all, same)) continue;
-      all.push_back({row.name.model_case,
-                     {{row.name.layer, row.name.op, row.name.pass, row.label.key}},
-                     /*derived=*/true});
+      if (row.name.is_chain() || with_steps.contains(row.name.model_case)) continue;
+      const result::planned call{row.name.layer, row.name.op, row.name.pass, row.label.key};
+      if (!known.emplace(row.name.model_case, call.layer, call.work()).second) continue;
+      all.push_back({row.name.model_case, {call}, /*derived=*/true});
     }
   }
   return all;
@@ -125,17 +127,18 @@ namespace detail {
   for (const std::string& field : detail::differing_within(everything, chosen.force))
     all.notes.push_back("forced: files also differ in " + field);
   const timings measured = detail::timings_of(everything);
-  std::vector<std::pair<std::string, std::vector<planned_case>>> groups;
+  std::vector<std::vector<planned_case>> groups;
+  std::map<std::string, std::size_t> group_of_id;
   for (const planned_case& one : detail::cases_with_sweeps(everything)) {
     result::case_name shared = one.model_case;
     shared.backend.clear();
     const std::string id =
         shared.text() + (one.derived ? one.step.front().layer + one.step.front().work() : "");
-    auto found = std::ranges::find(groups, id, &decltype(groups)::value_type::first);
-    if (found == groups.end()) found = groups.insert(found, {id, {}});
-    found->second.push_back(one);
+    const std::size_t at = group_of_id.emplace(id, groups.size()).first->second;
+    if (at == groups.size()) groups.emplace_back();
+    groups[at].push_back(one);
   }
-  for (const auto& [id, cases] : groups) {
+  for (const std::vector<planned_case>& cases : groups) {
     for (const std::string cache : {"model", "hot"}) {
       model_of_backends model = detail::best_of(cases, measured, cache, all.margin);
       if (!model.compares()) continue;

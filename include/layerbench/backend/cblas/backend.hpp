@@ -78,7 +78,9 @@ class library {
 
 /// Whether the program has loaded that library.
 [[nodiscard]] inline bool is_loaded(const char* file) {
-  return ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD) != nullptr;
+  void* const found = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+  if (found != nullptr) ::dlclose(found);
+  return found != nullptr;
 }
 
 /// Throws unavailable where a library brought another OpenMP than GNU's into a program that has

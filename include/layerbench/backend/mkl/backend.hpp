@@ -29,7 +29,6 @@ class backend : public cblas::backend {
   static void describe(description& facts) {
     facts["mkl_version"] = {loaded().version, field_dimension::version};
     facts["mkl_isa"] = {loaded().kernels, field_dimension::instruction_set};
-    facts["mkl_threading"] = {"omp", field_dimension::version};
     add_variables(facts, {"MKL_CBWR", "MKL_ENABLE_INSTRUCTIONS"});
   }
 
@@ -48,11 +47,12 @@ class backend : public cblas::backend {
 
   [[nodiscard]] static loaded_library load() {
     constexpr int gnu_openmp = 3;           // MKL_THREADING_GNU
-    constexpr int intel_openmp = 0;         // MKL_THREADING_INTEL
     constexpr int integers_of_32_bits = 0;  // MKL_INTERFACE_LP64
+    if (!cblas::is_loaded("libgomp.so.1"))
+      throw unavailable("MKL needs a program with GNU's OpenMP (libgomp.so.1)");
     const cblas::library mkl = library();
     const auto set = [&](const char* function, int value) { mkl.find<int(int)>(function)(value); };
-    set("MKL_Set_Threading_Layer", cblas::is_loaded("libgomp.so.1") ? gnu_openmp : intel_openmp);
+    set("MKL_Set_Threading_Layer", gnu_openmp);
     set("MKL_Set_Interface_Layer", integers_of_32_bits);
     set("MKL_Verbose", 0);      // MKL_VERBOSE would print among the results
     set("MKL_Set_Dynamic", 0);  // else it may use fewer threads

@@ -30,7 +30,6 @@ class backend : public cblas::backend {
   static void describe(description& facts) {
     facts["openblas_version"] = {loaded().version, field_dimension::version};
     facts["openblas_isa"] = {loaded().kernels, field_dimension::instruction_set};
-    facts["openblas_threading"] = {"omp", field_dimension::version};
     add_variables(facts, {"OPENBLAS_CORETYPE"});
   }
 
