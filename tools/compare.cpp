@@ -36,7 +36,7 @@ std::vector<std::string> files_of(const std::string& names) {
 
 void compare_two_sides(const command_options& options, const common_options& common) {
   if (options.new_files.empty()) {
-    throw usage_error("compare: one file is for --across=backend; name an old and a new one: " +
+    throw usage_error("compare: new: no result files, and old alone is for --across=backend: " +
                       options.old_files);
   }
   if (!options.more_files.empty()) {
@@ -106,8 +106,8 @@ void add_options(CLI::App& command, command_options& chosen) {
 void add_compare(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "compare",
-      "Compares two runs, or sets of them, the nodes or GPUs of a cluster, runs of many dates, or "
-      "backends: what is faster, what slower");
+      "Compares two runs or sets of them, nodes or GPUs of a cluster, dates, or backends: what is "
+      "faster, what slower");
   const auto options = std::make_shared<command_options>();
   add_options(*command, *options);
   const std::shared_ptr<const common_options> common = add_common(*command);
