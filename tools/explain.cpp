@@ -39,12 +39,13 @@ std::string instruction_set_here() {
 void run(const explain_options& options, const common_options& common) {
   const result::verbose_log log = result::read_verbose(std::filesystem::path(options.log));
   const result::verbose_step step = result::step_of(log, options.one_step);
-  std::vector<analysis::logged_call> layers;
-  for (importer::logged_layer& one : importer::logged_model_of(log, step, "log", "").layers) {
-    layers.push_back({std::move(one.name), std::move(one.op)});
-  }
-  const std::vector<result::results> files = read_files(options.files);
-  const analysis::explanation found = analysis::explain(log, step, layers, options.machine, files);
+  const importer::logged_model calls = importer::logged_model_of(log, step);
+  analysis::log_machine machine = options.machine;
+  if (machine.processors == 0)
+    machine.processors = std::max(1U, std::thread::hardware_concurrency());
+  if (machine.isa.empty()) machine.isa = instruction_set_here();
+  const analysis::explanation found =
+      analysis::explain(log, step, calls, machine, read_files(options.files));
   if (common.format == "json") return write(common, json_text(analysis::to_json(found)));
   write(common, common.format == "csv" ? csv(analysis::to_table(found))
                                        : analysis::text(found, options.top));
@@ -56,7 +57,6 @@ void add_explain(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "explain", "Says why an application is slower than its primitives, by oneDNN's log of it");
   const auto options = std::make_shared<explain_options>();
-  options->machine = {std::max(1U, std::thread::hardware_concurrency()), instruction_set_here()};
   command
       ->add_option("log", options->log,
                    "The log of the application (ONEDNN_VERBOSE=2, ONEDNN_VERBOSE_TIMESTAMP=1)")
@@ -74,7 +74,7 @@ void add_explain(CLI::App& app) {
                    "of this one]")
       ->type_name("NAME")
       ->check([](const std::string& isa) -> std::string {
-        if (!isa.empty() && analysis::knows_instruction_set(isa)) return {};
+        if (analysis::knows_instruction_set(isa)) return {};
         return "expected a name such as sse41, avx2, avx512_core or avx512_core_amx, found " + isa;
       });
   command->add_flag("--one-step", options->one_step,

@@ -78,10 +78,11 @@ void run_verbose(const import_command& command) {
   const result::verbose_step step = result::step_of(log, command.one_step);
   const std::string name =
       options.name.empty() ? importer::model_name_of(command.file) : options.name;
-  const importer::logged_model model = importer::logged_model_of(
-      log, step, name, options.title.empty() ? "Calls of a log, " + name : options.title);
+  importer::logged_model model = importer::logged_model_of(log, step);
   importer::report_logged(log, step, model, command.allow_partial);
-  write(command.output, model.text);
+  write(command.output,
+        importer::shape_file_of(log, step, std::move(model), name,
+                                options.title.empty() ? "Calls of a log, " + name : options.title));
 }
 
 void run(import_command& command) {

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cctype>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -43,21 +44,19 @@ struct entry {
   json::value shape = json::value::object();
 };
 
-/// The sizes of a problem, of which those that it does not name have a default.
-class named_sizes {
- public:
-  explicit named_sizes(std::string_view problem) : sizes_(result::sizes_of(problem)) {
-    if (sizes_.contains("id")) throw not_a_layer{"three axes"};
-  }
+constexpr std::size_t most_calls = 20'000;  ///< of a step in a shape file
 
-  [[nodiscard]] std::int64_t of(std::string_view name, std::int64_t otherwise = 1) const {
-    const auto found = sizes_.find(name);
-    return std::clamp<std::int64_t>(found == sizes_.end() ? otherwise : found->second, 0, max_size);
-  }
+/// The sizes of a problem with two axes of an image.
+result::problem_sizes sizes_of(const verbose_primitive& of) {
+  result::problem_sizes sizes(of.problem);
+  if (sizes.has("id")) throw not_a_layer{"three axes"};
+  return sizes;
+}
 
- private:
-  std::map<std::string, std::int64_t, std::less<>> sizes_;
-};
+/// The fields of an image that a call reads.
+json::value image_of(const result::problem_sizes& s) {
+  return {{"n", s.of("mb")}, {"c", s.of("ic")}, {"h", s.of("ih")}, {"w", s.of("iw")}};
+}
 
 std::vector<dims> extents(const verbose_primitive& of) {
   auto all = result::extents_of(of.problem);
@@ -89,19 +88,24 @@ double number_of(const std::vector<std::string_view>& parts, std::size_t i) {
   return i < parts.size() ? result::verbose_number(parts[i]).value_or(-1) : 0;
 }
 
-/// The value of an attribute, such as that of "post-ops"; its parts stand between '+' or ';'.
+/// The value of an attribute, such as that of "post-ops"; its parts stand between ';' or '+', which
+/// in numbers is a sign.
 std::vector<std::string_view> attribute_of(const verbose_primitive& of, std::string_view name) {
   for (std::string_view part : split(of.attributes, ' ')) {
     if (part.starts_with("attr-")) part.remove_prefix(5);
     if (!part.starts_with(name) || part.size() <= name.size() || part[name.size()] != ':') continue;
     part.remove_prefix(name.size() + 1);
     std::vector<std::string_view> parts;
-    for (const std::string_view plus : split(part, '+')) {
-      for (std::string_view one : split(plus, ';')) {
-        while (one.starts_with('\'')) one.remove_prefix(1);
-        while (one.ends_with('\'')) one.remove_suffix(1);
-        if (!one.empty()) parts.push_back(one);
-      }
+    std::size_t begin = 0;
+    for (std::size_t i = 0; i <= part.size(); ++i) {
+      const bool is_plus = i + 1 < part.size() && part[i] == '+' &&
+                           std::isalpha(static_cast<unsigned char>(part[i + 1])) != 0;
+      if (i < part.size() && part[i] != ';' && !is_plus) continue;
+      std::string_view one = part.substr(begin, i - begin);
+      begin = i + 1;
+      while (one.starts_with('\'')) one.remove_prefix(1);
+      while (one.ends_with('\'')) one.remove_suffix(1);
+      if (!one.empty()) parts.push_back(one);
     }
     return parts;
   }
@@ -159,31 +163,38 @@ std::int64_t padding_behind(std::int64_t in, std::int64_t out, std::int64_t wind
   return before >= least && before < least + stride ? before : std::max<std::int64_t>(0, least);
 }
 
-entry convolution(const verbose_primitive& of, std::set<std::string>& notes) {
-  const named_sizes s(of.problem);
-  const bool is_transposed = of.kind == "deconvolution";
-  entry result{is_transposed ? "deconv" : "conv"};
-  json::value pad = json::value::array();
-  json::value output_pad = json::value::array({0, 0, 0, 0});
+/// The fields of a window that slides over an image.
+json::value windows_of(const result::problem_sizes& s, bool is_transposed) {
+  json::value fields = image_of(s);
+  fields.update({{"r", s.of("kh")},
+                 {"s", s.of("kw")},
+                 {"stride", {s.of("sh"), s.of("sw")}},
+                 {"pad", json::value::array()}});
+  json::value output_pad = json::value::array();
   for (const std::string axis : {"h", "w"}) {
-    const std::int64_t window = (s.of("k" + axis) - 1) * (s.of("d" + axis, 0) + 1) + 1;
+    const std::int64_t in = s.of("i" + axis);
+    const std::int64_t out = s.of("o" + axis);
+    const std::int64_t stride = s.of("s" + axis);
     const std::int64_t before = s.of("p" + axis, 0);
-    std::int64_t behind =
-        padding_behind(s.of("i" + axis), s.of("o" + axis), window, s.of("s" + axis), before);
-    if (is_transposed) {
-      behind = (s.of("i" + axis) - 1) * s.of("s" + axis) + window - s.of("o" + axis) - before;
-      output_pad[axis == "h" ? 1 : 3] = std::max<std::int64_t>(0, -behind);
-    }
-    pad.push_back(before);
-    pad.push_back(std::max<std::int64_t>(0, behind));
+    const std::int64_t window = (s.of("k" + axis) - 1) * (s.of("d" + axis, 0) + 1) + 1;
+    const std::int64_t behind = is_transposed ? (in - 1) * stride + window - out - before
+                                              : padding_behind(in, out, window, stride, before);
+    fields["pad"].push_back(before);
+    fields["pad"].push_back(std::max<std::int64_t>(0, behind));
+    output_pad.push_back(0);
+    output_pad.push_back(std::max<std::int64_t>(0, -behind));
   }
-  result.shape = {{"n", s.of("mb")},       {"c", s.of("ic")},
-                  {"h", s.of("ih")},       {"w", s.of("iw")},
-                  {"k", s.of("oc")},       {"r", s.of("kh")},
-                  {"s", s.of("kw")},       {"stride", {s.of("sh"), s.of("sw")}},
-                  {"pad", std::move(pad)}, {"dilation", {s.of("dh", 0) + 1, s.of("dw", 0) + 1}},
-                  {"groups", s.of("g")}};
-  if (is_transposed) result.shape["output_pad"] = std::move(output_pad);
+  if (is_transposed) fields["output_pad"] = std::move(output_pad);
+  return fields;
+}
+
+entry convolution(const verbose_primitive& of, std::set<std::string>& notes) {
+  const result::problem_sizes s = sizes_of(of);
+  const bool is_transposed = of.kind == "deconvolution";
+  entry result{is_transposed ? "deconv" : "conv", windows_of(s, is_transposed)};
+  result.shape.update({{"k", s.of("oc")},
+                       {"dilation", {s.of("dh", 0) + 1, s.of("dw", 0) + 1}},
+                       {"groups", s.of("g")}});
   add_attributes(of, result, notes);
   return result;
 }
@@ -197,7 +208,7 @@ bool is_turned(std::string_view tag) {
 entry product(const verbose_primitive& of, std::set<std::string>& notes) {
   entry result{"gemm"};
   if (of.kind == "inner_product") {
-    const named_sizes s(of.problem);
+    const result::problem_sizes s = sizes_of(of);
     result.shape = {{"m", s.of("mb")},
                     {"n", s.of("oc")},
                     {"b_transposed", true},
@@ -227,25 +238,11 @@ entry product(const verbose_primitive& of, std::set<std::string>& notes) {
 }
 
 entry pool(const verbose_primitive& of) {
-  const named_sizes s(of.problem);
+  const result::problem_sizes s = sizes_of(of);
   if (s.of("dh", 0) + s.of("dw", 0) > 0) throw not_a_layer{"dilation"};
   const std::string_view algorithm = of.setting("alg");
-  entry result{"pool"};
-  result.shape = {{"kind", algorithm == "pooling_max" ? "max" : "average"},
-                  {"n", s.of("mb")},
-                  {"c", s.of("ic")},
-                  {"h", s.of("ih")},
-                  {"w", s.of("iw")},
-                  {"r", s.of("kh")},
-                  {"s", s.of("kw")},
-                  {"stride", {s.of("sh"), s.of("sw")}}};
-  json::value pad = json::value::array();
-  for (const std::string axis : {"h", "w"}) {
-    pad.push_back(s.of("p" + axis, 0));
-    pad.push_back(padding_behind(s.of("i" + axis), s.of("o" + axis), s.of("k" + axis),
-                                 s.of("s" + axis), s.of("p" + axis, 0)));
-  }
-  result.shape["pad"] = std::move(pad);
+  entry result{"pool", windows_of(s, false)};
+  result.shape["kind"] = algorithm == "pooling_max" ? "max" : "average";
   if (algorithm == "pooling_avg_exclude_padding") result.shape["count_padding"] = false;
   return result;
 }
@@ -259,14 +256,8 @@ entry normalization(const verbose_primitive& of) {
     return {"layernorm", {{"dims", extents(of).front()}, {"scale", scale}, {"bias", shift}}};
   }
   if (of.prop == "forward_training" && !has('G')) throw not_a_layer{"statistics of the batch"};
-  const named_sizes s(of.problem);
-  entry result{"batchnorm",
-               {{"n", s.of("mb")},
-                {"c", s.of("ic")},
-                {"h", s.of("ih")},
-                {"w", s.of("iw")},
-                {"scale", scale},
-                {"shift", shift}}};
+  entry result{"batchnorm", image_of(sizes_of(of))};
+  result.shape.update({{"scale", scale}, {"shift", shift}});
   if (has('R')) result.shape["post"] = json::value::array({"relu"});
   return result;
 }
@@ -345,13 +336,10 @@ entry entry_of(const verbose_primitive& of, std::set<std::string>& notes) {
   }
   if (of.kind == "reorder") return copy(of);
   if (of.kind == "lrn" && of.setting("alg") == "lrn_across_channels") {
-    const named_sizes s(of.problem);
-    return {"lrn",
-            {{"n", s.of("mb")},
-             {"c", s.of("ic")},
-             {"h", s.of("ih")},
-             {"w", s.of("iw")},
-             {"size", s.of("ls")}}};
+    const result::problem_sizes s = sizes_of(of);
+    entry result{"lrn", image_of(s)};
+    result.shape["size"] = s.of("ls");
+    return result;
   }
   for (const char* kind : {"eltwise", "softmax", "softmax_v2", "binary", "sum", "concat"}) {
     if (of.kind == kind) return pointwise(of);
@@ -361,7 +349,7 @@ entry entry_of(const verbose_primitive& of, std::set<std::string>& notes) {
 
 /// Which calls of the step are in the order of frameworks' memory, by their sources.
 std::string layout_of(const result::verbose_log& log, const result::verbose_step& step,
-                      const std::vector<logged_layer>& layers) {
+                      const std::vector<analysis::logged_layer>& layers) {
   double seconds[3] = {0, 0, 0};  // nchw nhwc any
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
     const verbose_primitive& of = log.primitives[step.calls[i].primitive];
@@ -387,43 +375,15 @@ class layer_maker {
     model_.type = usual_type();
   }
 
-  [[nodiscard]] logged_model take(const std::string& name, const std::string& title) {
+  [[nodiscard]] logged_model take() {
     for (std::size_t i = 0; i < step_.calls.size(); ++i) add(i);
-    if (all_.empty()) {
-      throw bad_input(log_.file, "", "has no call that an op computes");
-    }
     model_.layout = layout_of(log_, step_, model_.layers);
-    json::value header{{"name", name},
-                       {"title", title},
-                       {"source", source()},
-                       {"inference_only", "it is from a log of calls"}};
-    if (!model_.unknown.empty()) header["left_out"] = 0.0;
-    name_batch(header);
-    model_.text = shape_file_text(header, all_);
-    static_cast<void>(model::load_text(model_.text, log_.file));
     return std::move(model_);
   }
 
  private:
   [[nodiscard]] const verbose_primitive& primitive(std::size_t i) const {
     return log_.primitives[step_.calls[i].primitive];
-  }
-
-  /// Makes the first size of all layers, if they share one, the parameter `batch`.
-  void name_batch(json::value& header) {
-    std::vector<json::value*> sizes;
-    for (json::value& layer : all_) {
-      json::value& shape = layer["shape"];
-      const std::string key = layer["op"] == "gemm" ? "m" : shape.contains("n") ? "n" : "dims";
-      sizes.push_back(shape[key].is_array() ? &shape[key].front() : &shape[key]);
-      if (shape.contains("dims1") && shape["dims1"].front() == shape["dims"].front()) {
-        sizes.push_back(&shape["dims1"].front());
-      }
-    }
-    const json::value batch = *sizes.front();
-    if (!std::ranges::all_of(sizes, [&](const json::value* one) { return *one == batch; })) return;
-    for (json::value* one : sizes) *one = "batch";
-    header["parameters"] = {{"batch", batch}};
   }
 
   /// Convolutions that pack their weights in each call are layers that do so themselves.
@@ -459,7 +419,7 @@ class layer_maker {
   void add(std::size_t i) {
     const result::verbose_call& call = step_.calls[i];
     const verbose_primitive& of = primitive(i);
-    logged_layer& into = model_.layers.emplace_back();
+    analysis::logged_layer& into = model_.layers.emplace_back();
     std::set<std::string> notes;
     try {
       entry created =
@@ -478,8 +438,8 @@ class layer_maker {
     }
   }
 
-  void leave_out(logged_layer& into, const verbose_primitive& of, const result::verbose_call& call,
-                 const std::string& reason) {
+  void leave_out(analysis::logged_layer& into, const verbose_primitive& of,
+                 const result::verbose_call& call, const std::string& reason) {
     if (into.name.empty()) into.name = next_name(legal_name(of.kind));
     unknown_calls& all = model_.unknown[printable(of.kind + " (" + reason + ")")];
     ++all.count;
@@ -490,7 +450,7 @@ class layer_maker {
     return fmt::format("{}_{}", kind, ++numbers_[kind]);
   }
 
-  void add(logged_layer& into, entry created, std::string_view type) {
+  void add(analysis::logged_layer& into, entry created, std::string_view type) {
     json::value layer{{"name", into.name}, {"op", created.op}};
     layer["after"] = json::value::array();
     layer["shape"] = std::move(created.shape);
@@ -522,14 +482,14 @@ class layer_maker {
     const op::operand result = model::detail::of_role(op, op::role::destination).front();
     const json::value& shape = layer["shape"];
     written_.push_back({into.name, result.extents, shape.value("dst_type", std::string(type))});
-    all_.push_back(std::move(layer));
+    model_.file_layers.push_back(std::move(layer));
     into.op = std::move(op);
   }
 
   /// The op of a layer in JSON. Throws bad_input for sizes that it refuses.
   [[nodiscard]] op::any op_of(const json::value& layer, std::string_view type) const {
-    const op::catalog all = op::builtin_catalog();
-    const auto found = std::ranges::find(all, layer["op"].get<std::string>(), &op::entry::name);
+    const auto found =
+        std::ranges::find(catalog_, layer["op"].get<std::string>(), &op::entry::name);
     const json::cursor shape(layer["shape"], log_.file);
     record_fields fields = found->default_fields();
     json::read_fields(shape, {}, fields);
@@ -540,10 +500,10 @@ class layer_maker {
   /// A layer that inference leaves out, so that its readers read the model's input.
   [[nodiscard]] std::size_t add_input(const dims& extents) {
     const std::string name = next_name("input");
-    all_.push_back({{"name", name},
-                    {"op", "dropout"},
-                    {"after", json::value::array()},
-                    {"shape", {{"dims", extents}}}});
+    model_.file_layers.push_back({{"name", name},
+                                  {"op", "dropout"},
+                                  {"after", json::value::array()},
+                                  {"shape", {{"dims", extents}}}});
     written_.push_back({name, extents, model_.type});
     ++model_.notes["sources that no earlier call of the step wrote stand for the model's input"];
     return written_.size() - 1;
@@ -552,6 +512,7 @@ class layer_maker {
   /// The last layer that wrote such a tensor, but those in `others`.
   [[nodiscard]] std::optional<std::size_t> writer_of(const dims& extents, std::string_view type,
                                                      const std::vector<std::size_t>& others) const {
+    if (step_.calls.size() > most_calls) return std::nullopt;  // quadratic, and of no use
     for (std::size_t i = written_.size(); i-- > 0;) {
       if (written_[i].type == type && model::detail::connects(written_[i].extents, extents) &&
           std::ranges::find(others, i) == others.end()) {
@@ -559,17 +520,6 @@ class layer_maker {
       }
     }
     return std::nullopt;
-  }
-
-  [[nodiscard]] std::string source() const {
-    std::string text =
-        fmt::format("log of oneDNN {}, {} calls of a step", log_.version, step_.calls.size());
-    std::string lacks;
-    for (const auto& [kind, of] : model_.unknown) {
-      lacks +=
-          fmt::format("{}{} {}", lacks.empty() ? "; incomplete, without " : ", ", of.count, kind);
-    }
-    return printable(text + lacks);
   }
 
   struct written {
@@ -581,24 +531,64 @@ class layer_maker {
   const result::verbose_log& log_;
   const result::verbose_step& step_;
   logged_model model_;
-  json::value all_ = json::value::array();
+  const op::catalog catalog_ = op::builtin_catalog();
   std::vector<written> written_;
   std::vector<bool> packs_;  ///< by call
   std::map<std::string, std::size_t> numbers_;
 };
 
+/// Makes the first size of all layers, if they share one, the parameter `batch`.
+void name_batch(json::value& header, json::value& layers) {
+  std::vector<json::value*> sizes;
+  for (json::value& layer : layers) {
+    json::value& shape = layer["shape"];
+    const std::string key = layer["op"] == "gemm" ? "m" : shape.contains("n") ? "n" : "dims";
+    sizes.push_back(shape[key].is_array() ? &shape[key].front() : &shape[key]);
+    if (shape.contains("dims1") && shape["dims1"].front() == shape["dims"].front()) {
+      sizes.push_back(&shape["dims1"].front());
+    }
+  }
+  const json::value batch = *sizes.front();
+  if (!std::ranges::all_of(sizes, [&](const json::value* one) { return *one == batch; })) return;
+  for (json::value* one : sizes) *one = "batch";
+  header["parameters"] = {{"batch", batch}};
+}
+
+std::string source_of(const result::verbose_log& log, const logged_model& model) {
+  std::string text =
+      fmt::format("log of oneDNN {}, {} calls of a step", log.version, model.layers.size());
+  std::string_view separator = "; incomplete, without ";
+  for (const auto& [kind, of] : model.unknown) {
+    text += fmt::format("{}{} {}", separator, of.count, kind);
+    separator = ", ";
+  }
+  return printable(text);
+}
+
 }  // namespace
 
-logged_model logged_model_of(const result::verbose_log& log, const result::verbose_step& step,
-                             const std::string& name, const std::string& title) {
-  constexpr std::size_t most_calls = 20'000;
+logged_model logged_model_of(const result::verbose_log& log, const result::verbose_step& step) {
+  return layer_maker(log, step).take();
+}
+
+std::string shape_file_of(const result::verbose_log& log, const result::verbose_step& step,
+                          logged_model model, const std::string& name, const std::string& title) {
   if (step.calls.size() > most_calls) {
     throw bad_input(log.file, "",
                     fmt::format("no step of at most {} calls repeats over most of the "
                                 "log; cut it to one step",
                                 most_calls));
   }
-  return layer_maker(log, step).take(name, title);
+  if (model.file_layers.empty()) throw bad_input(log.file, "", "has no call that an op computes");
+  json::value header{{"name", name},
+                     {"title", title},
+                     {"source", source_of(log, model)},
+                     {"inference_only", "it is from a log of calls"}};
+  if (!model.unknown.empty()) header["left_out"] = 0.0;  // the log has no FLOPs of these calls
+  name_batch(header, model.file_layers);
+  std::string text = shape_file_text(header, model.file_layers);
+  static_cast<void>(model::load_text(text, log.file));
+  return text;
 }
 
 void report_logged(const result::verbose_log& log, const result::verbose_step& step,
@@ -607,7 +597,7 @@ void report_logged(const result::verbose_log& log, const result::verbose_step& s
   const double all = step.seconds;
   double lacks = 0;
   std::size_t layers = 0;
-  for (const logged_layer& one : model.layers) layers += one.op ? 1U : 0U;
+  for (const analysis::logged_layer& one : model.layers) layers += one.op ? 1U : 0U;
   if (!is_quiet() || (!model.unknown.empty() && !allow_partial)) {
     for (const auto& [kind, of] : model.unknown) {
       lacks += of.seconds;
@@ -621,7 +611,7 @@ void report_logged(const result::verbose_log& log, const result::verbose_step& s
     }
     say(fmt::format(
         "{} layers of {} calls of a step; {} steps in {} calls, the first {} before them", layers,
-        step.calls.size(), step.place.steps, log.calls().size(), step.place.first));
+        step.calls.size(), step.place.steps, log.records.size(), step.place.first));
     say(fmt::format("measure them under the log's conditions: --dtype={} --layout={}{}", model.type,
                     model.layout,
                     log.threads > 0 ? fmt::format(" --threads={}", log.threads) : ""));

@@ -84,6 +84,7 @@ LAYERBENCH_INLINE std::string coverage(double coverage) {
 }
 
 LAYERBENCH_INLINE std::string left_out(double share) {
+  if (share == 0) return "the import left out nodes, of unknown FLOPs";
   return fmt::format("the import left out nodes, at least {} of the FLOPs", percent(share));
 }
 

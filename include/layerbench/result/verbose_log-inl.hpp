@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -16,6 +15,7 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/input_file.hpp>
+#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/split.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/verbose_log.hpp>
@@ -59,19 +59,9 @@ LAYERBENCH_INLINE bool verbose_primitive::is_reference() const {
   });
 }
 
-LAYERBENCH_INLINE std::vector<std::size_t> verbose_log::calls() const {
-  std::vector<std::size_t> all;
-  for (std::size_t i = 0; i < records.size(); ++i) {
-    if (records[i].event == verbose_event::exec) all.push_back(i);
-  }
-  return all;
-}
-
 LAYERBENCH_INLINE std::optional<double> verbose_number(std::string_view text) {
-  double value = 0;
-  const auto [end, failed] = std::from_chars(text.data(), text.data() + text.size(), value);
-  const bool whole = failed == std::errc() && end == text.data() + text.size();
-  return whole && std::isfinite(value) && value >= 0 ? std::optional(value) : std::nullopt;
+  const std::optional<double> value = parse_number<double>(text);
+  return value && std::isfinite(*value) && *value >= 0 ? value : std::nullopt;
 }
 
 namespace detail {
@@ -85,11 +75,8 @@ class verbose_reader {
   /// A line may have other text before the log's, and, if processes write at once, several cut
   /// ones.
   void add(std::string_view line) {
-    ++log_.counts.lines;
     if (line.ends_with('\r')) line.remove_suffix(1);
-    std::size_t begin = marker(line, 0);
-    if (begin != 0 && !line.empty()) ++log_.counts.foreign;
-    while (begin < line.size()) {
+    for (std::size_t begin = marker(line, 0); begin < line.size();) {
       const std::size_t next = marker(line, begin + 1);
       read(line.substr(begin, next - begin));
       begin = next;
@@ -101,11 +88,13 @@ class verbose_reader {
  private:
   /// Where the next record begins; the end of the line if none does.
   [[nodiscard]] static std::size_t marker(std::string_view line, std::size_t from) {
-    std::size_t first = line.size();
-    for (const char* name : {"onednn_verbose,", "dnnl_verbose,", "mkldnn_verbose,"}) {
-      first = std::min(first, line.find(name, from));
+    constexpr std::string_view end = "_verbose,";
+    for (std::size_t at = from; (at = line.find(end, at)) != std::string_view::npos; ++at) {
+      for (const std::string_view name : {"onednn", "dnnl"}) {
+        if (line.substr(from, at - from).ends_with(name)) return at - name.size();
+      }
     }
-    return first;
+    return line.size();
   }
 
   void read(std::string_view text) {
@@ -117,62 +106,61 @@ class verbose_reader {
     std::optional<double> at;
     if (!rest.empty() && (at = verbose_number(rest[0]))) drop();
     if (!rest.empty() && rest[0] == "primitive") drop();
-    if (rest.empty() || rest[0].empty()) return static_cast<void>(++log_.counts.damaged);
+    if (rest.empty() || rest[0].empty()) return static_cast<void>(++log_.damaged);
     const std::string_view operation = rest[0];
-    if (operation == "graph" && rest.size() > 1 && rest[1] == "exec") {
-      ++log_.counts.graphs;
+    if (operation == "info") {
+      inform(rest.subspan(1));
     } else if (operation == "create:dispatch") {
       refuse(rest.subspan(1));
-    } else if (operation == "exec") {
-      timed(verbose_event::exec, rest.subspan(1), at);
-    } else if (operation == "create:cache_hit") {
-      timed(verbose_event::create_hit, rest.subspan(1), at);
-    } else if (operation == "create" || operation == "create:cache_miss" ||
-               operation == "create:from_cache_blob") {
-      timed(verbose_event::create_miss, rest.subspan(1), at);
-    } else {
-      inform(rest);
+    } else if (operation == "exec" || operation == "create" || operation == "create:cache_miss" ||
+               operation == "create:cache_hit" || operation == "create:from_cache_blob") {
+      timed(operation, rest.subspan(1), at);
     }
   }
 
-  /// What the library says of itself, and lines that no time comes from.
+  /// What the library says of itself.
   void inform(std::span<const std::string_view> rest) {
-    ++log_.counts.others;
-    if (rest[0] != "info" || rest.size() < 2) return;
+    if (rest.empty()) return;
     for (const std::string_view name : {"oneDNN v", "DNNL v"}) {
-      if (!rest[1].starts_with(name)) continue;
-      ++log_.counts.headers;
-      const std::string_view version = rest[1].substr(name.size());
+      if (!rest[0].starts_with(name)) continue;
+      ++log_.processes;
+      const std::string_view version = rest[0].substr(name.size());
       log_.version = version.substr(0, version.find(' '));
     }
-    if (rest[1] != "cpu") return;
-    for (std::size_t i = 2; i < rest.size(); ++i) {
-      if (rest[i].starts_with("nthr:")) {
-        const double threads = verbose_number(rest[i].substr(5)).value_or(0);
+    if (rest[0] != "cpu") return;
+    for (const std::string_view field : rest.subspan(1)) {
+      if (field.starts_with("nthr:")) {
+        const double threads = verbose_number(field.substr(5)).value_or(0);
         log_.threads = threads < 1e6 ? static_cast<std::int64_t>(threads) : 0;
       }
-      if (!rest[i].starts_with("isa:")) continue;
+      if (!field.starts_with("isa:")) continue;
       // The words for some instruction sets have commas.
-      log_.isa = std::string(rest[i].data() + 4, rest.back().data() + rest.back().size());
+      log_.isa = std::string(field.data() + 4, rest.back().data() + rest.back().size());
     }
   }
 
-  void timed(verbose_event event, std::span<const std::string_view> rest,
+  void timed(std::string_view operation, std::span<const std::string_view> rest,
              std::optional<double> at) {
     const std::optional<double> ms = rest.empty() ? std::nullopt : verbose_number(rest.back());
     if (rest.size() != fields_of_primitive + 1 || !ms || rest[1].empty() || rest[2].empty()) {
-      ++log_.counts.damaged;
+      ++log_.damaged;
       return;
     }
     const std::size_t primitive = known(rest.first(fields_of_primitive));
-    if (event != verbose_event::exec) {
+    if (operation != "exec") {
       std::vector<std::string>& refused = refused_[std::string(rest[1])];
       std::vector<std::string>& reasons = log_.primitives[primitive].refusals;
       if (reasons.empty()) reasons = std::move(refused);
       refused.clear();
+      next_.creation += *ms / 1e3;
+      ++next_.created;
+      if (operation != "create:cache_hit") ++next_.anew;
+      return;
     }
-    log_.records.push_back(
-        {event, primitive, *ms / 1e3, at ? std::optional(*at / 1e3) : std::nullopt});
+    next_.primitive = primitive;
+    next_.seconds = *ms / 1e3;
+    if (at) next_.at_seconds = *at / 1e3;
+    log_.records.push_back(std::exchange(next_, {}));
   }
 
   [[nodiscard]] std::size_t known(std::span<const std::string_view> f) {
@@ -187,7 +175,6 @@ class verbose_reader {
 
   /// Why an implementation was refused: in the long form with the primitive, in the short without.
   void refuse(std::span<const std::string_view> rest) {
-    ++log_.counts.others;
     constexpr std::size_t kind = 1;  // of primitive, and the end of its fields
     if (rest.size() < 3) return;
     const bool is_long = rest.size() > kind + fields_of_primitive + 1;
@@ -213,6 +200,7 @@ class verbose_reader {
   static constexpr std::size_t fields_of_primitive = 8;
 
   verbose_log log_;
+  verbose_record next_;  ///< what was created since the last call
   std::vector<std::string_view> fields_;
   std::unordered_map<std::string, std::size_t, text_hash, std::equal_to<>> positions_;
   std::map<std::string, std::vector<std::string>> refused_;  ///< by kind, since its last creation
@@ -233,70 +221,89 @@ LAYERBENCH_INLINE verbose_log read_verbose(const std::filesystem::path& path) {
     throw bad_input(path.string(), "", "cannot be read");
   }
   verbose_log log = read_verbose(text, path.string());
-  if (!log.calls().empty()) return log;
+  if (!log.records.empty()) return log;
   throw bad_input(path.string(), "",
                   "has no timed call of oneDNN; make the log with ONEDNN_VERBOSE=2");
 }
 
+namespace detail {
+
+/// For each position of a sequence, how many elements from there on are those of its begin (the Z
+/// function; D. Gusfield, Algorithms on Strings, Trees, and Sequences, 1997, section 1.4).
+[[nodiscard]] inline std::vector<std::size_t> common_begins(const std::vector<std::size_t>& of) {
+  std::vector<std::size_t> lengths(of.size());
+  std::size_t first = 0;  // the known part that reaches farthest
+  std::size_t end = 0;
+  for (std::size_t i = 1; i < of.size(); ++i) {
+    std::size_t length = i < end ? std::min(end - i, lengths[i - first]) : 0;
+    while (i + length < of.size() && of[length] == of[i + length]) ++length;
+    if (i + length > end) {
+      first = i;
+      end = i + length;
+    }
+    lengths[i] = length;
+  }
+  return lengths;
+}
+
+}  // namespace detail
+
 LAYERBENCH_INLINE repeated_step find_step(const std::vector<std::size_t>& sequence) {
   const std::size_t count = sequence.size();
   if (count == 0) return {};
-  std::vector<std::vector<std::size_t>> positions(std::ranges::max(sequence) + 1);
-  for (std::size_t i = 0; i < count; ++i) positions[sequence[i]].push_back(i);
+  // A repetition over half of the sequence has its middle in it, or ends there. So it is found by
+  // how far the parts behind and before the middle agree with those one period away.
+  const std::size_t middle = count / 2;
+  std::vector<std::size_t> text(sequence.begin() + static_cast<std::ptrdiff_t>(middle),
+                                sequence.end());
+  text.push_back(SIZE_MAX);
+  text.insert(text.end(), sequence.begin(), sequence.end());
+  const std::vector<std::size_t> behind = detail::common_begins(text);
+  text.assign(sequence.rbegin() + static_cast<std::ptrdiff_t>(count - middle), sequence.rend());
+  text.push_back(SIZE_MAX);
+  text.insert(text.end(), sequence.rbegin(), sequence.rend());
+  const std::vector<std::size_t> before = detail::common_begins(text);
   repeated_step best{0, count, 1};
   std::size_t covered = 0;
-  const auto extend = [&](std::size_t anchor, std::size_t period) {
-    std::size_t end = anchor;
-    while (end + period < count && sequence[end] == sequence[end + period]) ++end;
-    if (end < anchor + period) return;  // not even one repetition from here on
-    std::size_t first = anchor;
-    while (first > 0 && sequence[first - 1] == sequence[first - 1 + period]) --first;
-    const std::size_t length = end + period - first;
-    if (length < covered || (length == covered && period >= best.period)) return;
+  const auto consider = [&](std::size_t first, std::size_t end, std::size_t period) {
+    const std::size_t length = end - first;
+    if (length < 2 * period || length <= covered) return;
     covered = length;
     // Behind a warm-up the repetition may begin within a step, so the last step is whole.
     const std::size_t rest = length % period;
-    best = {first > 0 && end + period == count ? first + rest : first, period, length / period};
+    best = {first > 0 && end == count ? first + rest : first, period, length / period};
   };
-  // In steady state a call comes back one period later. Calls that are rare have few such places.
-  constexpr std::size_t anchors = 8;
-  constexpr std::size_t most_candidates = 512;
-  for (std::size_t part = 0; part < anchors && count > 1; ++part) {
-    const std::size_t begin = part * count / anchors;
-    const std::size_t end = std::max(begin + 1, (part + 1) * count / anchors);
-    std::size_t anchor = begin;
-    for (std::size_t i = begin; i < std::min(end, begin + 4096); ++i) {
-      const auto uses = [&](std::size_t at) { return positions[sequence[at]].size(); };
-      if (uses(i) > 1 && (uses(anchor) < 2 || uses(i) < uses(anchor))) anchor = i;
+  for (std::size_t period = 1; 2 * period <= count; ++period) {
+    const std::size_t away = count + 1 - period;  // of the middle, in the other half of the texts
+    if (middle + period < count) {
+      consider(middle - before[away], middle + period + behind[period], period);
     }
-    const std::vector<std::size_t>& all = positions[sequence[anchor]];
-    auto later = std::ranges::upper_bound(all, anchor);
-    for (std::size_t i = 0; later != all.end() && i < most_candidates; ++later, ++i) {
-      const std::size_t period = *later - anchor;
-      const bool is_covered = anchor >= best.first && anchor < best.first + covered;
-      if (!is_covered || period % best.period != 0) extend(anchor, period);
+    if (period <= middle) {
+      consider(middle - period - before[period], middle + behind[away], period);
     }
   }
   return covered * 2 >= count ? best : repeated_step{0, count, 1};
 }
 
-LAYERBENCH_INLINE std::map<std::string, std::int64_t, std::less<>> sizes_of(
-    std::string_view problem) {
-  std::map<std::string, std::int64_t, std::less<>> sizes;
+LAYERBENCH_INLINE problem_sizes::problem_sizes(std::string_view problem) {
   constexpr std::string_view digits = "0123456789";
-  while (!problem.empty()) {
-    const std::size_t number = problem.find_first_of(digits);
-    if (number == std::string_view::npos) break;
+  for (std::size_t number = 0;
+       (number = problem.find_first_of(digits)) != std::string_view::npos;) {
     const std::size_t letters =
         problem.substr(0, number).find_last_not_of("abcdefghijklmnopqrstuvwxyz");
     const std::size_t begin = letters == std::string_view::npos ? 0 : letters + 1;
-    const std::size_t end = std::min(problem.find_first_not_of(digits, number), problem.size());
-    std::int64_t size = 0;
-    const auto [rest, failed] = std::from_chars(&problem[number], problem.data() + end, size);
-    if (failed == std::errc()) sizes.emplace(problem.substr(begin, number - begin), size);
-    problem.remove_prefix(end);
+    const std::string_view name = problem.substr(begin, number - begin);
+    problem.remove_prefix(number);
+    const std::optional<std::int64_t> size = take_number<std::int64_t>(problem);
+    if (!size) problem.remove_prefix(std::min(problem.find_first_not_of(digits), problem.size()));
+    sizes_.emplace(name, std::min(size.value_or(max_size), max_size));
   }
-  return sizes;
+}
+
+LAYERBENCH_INLINE std::int64_t problem_sizes::of(std::string_view name,
+                                                 std::int64_t otherwise) const {
+  const auto found = sizes_.find(name);
+  return found == sizes_.end() ? otherwise : found->second;
 }
 
 LAYERBENCH_INLINE std::optional<std::vector<dims>> extents_of(std::string_view problem) {
@@ -304,9 +311,9 @@ LAYERBENCH_INLINE std::optional<std::vector<dims>> extents_of(std::string_view p
   for (const std::string_view tensor : split(problem, ':')) {
     dims& extents = all.emplace_back();
     for (const std::string_view text : split(tensor, 'x')) {
-      const std::optional<double> size = verbose_number(text);
-      if (!size || *size < 1 || *size > static_cast<double>(max_size)) return std::nullopt;
-      extents.push_back(static_cast<std::int64_t>(*size));
+      const std::optional<std::int64_t> size = parse_number<std::int64_t>(text);
+      if (!size || *size < 1 || *size > max_size) return std::nullopt;
+      extents.push_back(*size);
     }
   }
   return all;
@@ -319,30 +326,26 @@ namespace detail {
                                      const verbose_tensor& wanted, const dims& extents) {
   const verbose_tensor found = call.tensor(name);
   if (found.type != wanted.type || found.tag != wanted.tag || found.tag.empty()) return false;
-  const auto sizes = sizes_of(call.problem);
-  const auto size = [&](std::string_view key) {
-    const auto at = sizes.find(key);
-    return at == sizes.end() ? std::int64_t{1} : at->second;
-  };
+  const problem_sizes sizes(call.problem);
   const double elements_of = std::accumulate(extents.begin(), extents.end(), 1.0,
                                              [](double a, auto b) { return a * double(b); });
   if (const auto all = extents_of(call.problem)) {  // a product of matrices, or pointwise
     const std::size_t at = name == "wei" ? 1 : name == "dst" ? all->size() - 1 : 0;
     return at < all->size() && (*all)[at] == extents;
   }
-  double count = name == "wei" ? 1.0 : double(size("mb"));
+  double count = name == "wei" ? 1.0 : double(sizes.of("mb"));
   const std::string_view inner = name == "dst" ? "o" : name == "wei" ? "k" : "i";
   for (const std::string_view axis : {"d", "h", "w"}) {
     // Fully connected layers have no windows: their weights are as large as an image.
     std::string key = std::string(inner) + std::string(axis);
-    if (name == "wei" && !sizes.contains(key)) key[0] = 'i';
-    if (name != "wei" || call.kind == "inner_product" || sizes.contains(key)) {
-      count *= double(size(key));
+    if (name == "wei" && !sizes.has(key)) key[0] = 'i';
+    if (name != "wei" || call.kind == "inner_product" || sizes.has(key)) {
+      count *= double(sizes.of(key));
     }
   }
-  if (name != "dst") count *= double(size("ic"));
-  if (name != "src") count *= double(size("oc"));
-  if (name == "wei") count /= double(size("g"));
+  if (name != "dst") count *= double(sizes.of("ic"));
+  if (name != "src") count *= double(sizes.of("oc"));
+  if (name == "wei") count /= double(sizes.of("g"));
   return count == elements_of;
 }
 
@@ -352,8 +355,14 @@ inline void find_readers_of_reorders(const verbose_log& log, std::vector<verbose
   const auto primitive = [&](std::size_t i) -> const verbose_primitive& {
     return log.primitives[calls[i].primitive];
   };
+  std::size_t begin = 0;  // of the reorders one behind the other, and their end
+  std::size_t end = 0;
   for (std::size_t i = 0; i < calls.size(); ++i) {
     if (primitive(i).kind != "reorder") continue;
+    if (i >= end) {
+      begin = end = i;
+      while (end < calls.size() && primitive(end).kind == "reorder") ++end;
+    }
     const auto extents = extents_of(primitive(i).problem);
     if (!extents) continue;
     const verbose_tensor src = primitive(i).tensor("src");
@@ -366,24 +375,18 @@ inline void find_readers_of_reorders(const verbose_log& log, std::vector<verbose
       calls[i].reordered = name;
       return true;
     };
-    std::size_t before = i;
-    while (before > 0 && primitive(before - 1).kind == "reorder") --before;
     const bool is_blocked = src.tag.find_first_of("0123456789") != std::string_view::npos;
-    if (before > 0 && is_blocked && matches(before - 1, "dst")) continue;
-    std::size_t after = i;
-    while (after < calls.size() && primitive(after).kind == "reorder") ++after;
-    if (after == calls.size()) continue;
-    if (matches(after, "wei") || matches(after, "src")) continue;
-    if (before > 0) static_cast<void>(matches(before - 1, "dst"));
+    if (begin > 0 && is_blocked && matches(begin - 1, "dst")) continue;
+    if (end == calls.size() || matches(end, "wei") || matches(end, "src")) continue;
+    if (begin > 0) static_cast<void>(matches(begin - 1, "dst"));
   }
 }
 
 }  // namespace detail
 
 LAYERBENCH_INLINE verbose_step step_of(const verbose_log& log, bool whole) {
-  const std::vector<std::size_t> calls = log.calls();
   std::vector<std::size_t> sequence;
-  for (const std::size_t i : calls) sequence.push_back(log.records[i].primitive);
+  for (const verbose_record& call : log.records) sequence.push_back(call.primitive);
   verbose_step step;
   step.place = whole ? repeated_step{0, sequence.size(), 1} : find_step(sequence);
   if (step.place.steps > 2) {  // memory is new in the first one
@@ -393,7 +396,7 @@ LAYERBENCH_INLINE verbose_step step_of(const verbose_log& log, bool whole) {
   for (std::size_t i = 0; i < step.place.period; ++i) {
     std::vector<double> seconds;
     for (std::size_t j = 0; j < step.place.steps; ++j) {
-      seconds.push_back(log.records[calls[step.place.first + j * step.place.period + i]].seconds);
+      seconds.push_back(log.records[step.place.first + j * step.place.period + i].seconds);
     }
     step.seconds += std::accumulate(seconds.begin(), seconds.end(), 0.0) /
                     static_cast<double>(step.place.steps);

@@ -42,37 +42,25 @@ struct verbose_primitive {
   [[nodiscard]] bool is_reference() const;
 };
 
-enum class verbose_event : std::uint8_t { exec, create_miss, create_hit };
-
-/// A line that says how long a call or the creation of a primitive took.
+/// A call, and the primitives that were created between the one before it and this one.
 struct verbose_record {
-  verbose_event event;
-  std::size_t primitive;  ///< position in verbose_log::primitives
-  double seconds;
-  std::optional<double> at_seconds;  ///< when it began, if the log has timestamps
-};
-
-/// What the lines of a log are.
-struct verbose_counts {
-  std::size_t lines = 0;
-  std::size_t headers = 0;  ///< of processes: lines "info,oneDNN v"
-  std::size_t others = 0;   ///< known lines that are not timed: info, dispatch, checks
-  std::size_t graphs = 0;   ///< partitions of the graph API, whose primitives have their own lines
-  std::size_t damaged = 0;  ///< cut lines, and lines that another process wrote into
-  std::size_t foreign = 0;  ///< text of other programs
+  std::size_t primitive = 0;              ///< position in verbose_log::primitives
+  double seconds = 0;                     ///< of the call
+  std::optional<double> at_seconds = {};  ///< when it began, if the log has timestamps
+  double creation = 0;                    ///< seconds, by the library's clock
+  std::size_t created = 0;                ///< number of primitives
+  std::size_t anew = 0;                   ///< those that the library's cache did not have
 };
 
 struct verbose_log {
   std::string file;
-  std::string version;       ///< of oneDNN; empty: unknown
-  std::string isa;           ///< the library's words for the instructions that it may use
-  std::int64_t threads = 0;  ///< of the library; 0: unknown
+  std::string version;        ///< of oneDNN; empty: unknown
+  std::string isa;            ///< the library's words for the instructions that it may use
+  std::int64_t threads = 0;   ///< of the library; 0: unknown
+  std::size_t processes = 0;  ///< lines "info,oneDNN v"
+  std::size_t damaged = 0;    ///< cut lines, and lines that another process wrote into
   std::vector<verbose_primitive> primitives = {};
   std::vector<verbose_record> records = {};
-  verbose_counts counts = {};
-
-  /// Positions in `records` of the calls.
-  [[nodiscard]] std::vector<std::size_t> calls() const;
 };
 
 /// Reads a log, whatever text stands between its lines. Lines that cannot be read are counted.
@@ -119,7 +107,17 @@ struct verbose_step {
 [[nodiscard]] std::optional<double> verbose_number(std::string_view text);
 
 /// The sizes in the text of a problem, such as 64 for "ic" in "mb1_ic64oc128".
-[[nodiscard]] std::map<std::string, std::int64_t, std::less<>> sizes_of(std::string_view problem);
+class problem_sizes {
+ public:
+  explicit problem_sizes(std::string_view problem);
+
+  [[nodiscard]] bool has(std::string_view name) const { return sizes_.contains(name); }
+  /// At most max_size.
+  [[nodiscard]] std::int64_t of(std::string_view name, std::int64_t otherwise = 1) const;
+
+ private:
+  std::map<std::string, std::int64_t, std::less<>> sizes_;
+};
 
 /// The extents of each tensor in the text of a problem, such as "2x3:3x4"; nothing for other texts.
 [[nodiscard]] std::optional<std::vector<dims>> extents_of(std::string_view problem);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <functional>
+#include <iterator>
 #include <set>
 #include <span>
 #include <utility>
@@ -13,7 +14,9 @@
 
 #include <layerbench/analysis/explain/explain.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/error.hpp>
 #include <layerbench/base/number_format.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/base/split.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/timing.hpp>
@@ -31,13 +34,22 @@ struct instruction_set {
   int bits;
 };
 
-/// From the highest on, so that the first one whose name a text has is meant.
-inline constexpr std::array<instruction_set, 8> instruction_sets{{
+/// From the highest on, so that the first one whose name a text has is meant. From 3.5 on the
+/// library has two names for some.
+inline constexpr std::array<instruction_set, 16> instruction_sets{{
+    {"avx512_core_amx_fp16", "AMX with bfloat16, float16", "amx_fp16", 512},
+    {"avx10_1_512_amx_fp16", "AMX with bfloat16, float16", "amx_fp16", 512},
     {"avx512_core_amx", "AMX", "amx_tile", 512},
-    {"avx512_core_fp16", "float16", "avx512_fp16", 512},
+    {"avx10_1_512_amx", "AMX", "amx_tile", 512},
+    {"avx512_core_fp16", "AVX-512 with float16", "avx512_fp16", 512},
+    {"avx10_1_512", "AVX10", "avx512_fp16", 512},
+    {"avx10_2", "AVX10", "avx512_fp16", 512},
     {"avx512_core_bf16", "AVX-512 with Intel DL Boost and bfloat16", "avx512_bf16", 512},
     {"avx512_core_vnni", "AVX-512 with Intel DL Boost", "avx512_vnni", 512},
-    {"avx512", "AVX-512", "avx512bw", 512},
+    {"avx512_core", "AVX-512", "avx512bw", 512},
+    {"avx512", "AVX-512", "avx512f", 512},
+    {"avx2_vnni_2", "AVX2 with Intel DL Boost, float16", "avx_ne_convert", 256},
+    {"avx2_vnni", "AVX2 with Intel DL Boost", "avx_vnni", 256},
     {"avx2", "AVX2", "avx2", 256},
     {"avx", "AVX", "avx", 256},
     {"sse41", "SSE4.1", "sse4_1", 128},
@@ -59,36 +71,87 @@ inline constexpr std::array<instruction_set, 8> instruction_sets{{
   return kinds.contains(of.kind);
 }
 
-/// Times of the same calls here, by work and data type, then by cache state: medians of rounds.
+/// Times of the same calls here, by work, then by cache state: medians of rounds.
 class measured_calls {
  public:
-  explicit measured_calls(std::span<const result::results> files) {
+  measured_calls(const result::verbose_log& log, const logged_layers& calls,
+                 std::span<const result::results> files) {
+    std::set<std::string> wanted;
+    for (const logged_layer& one : calls.layers) {
+      if (one.op) wanted.insert(key(one.op->name(), one.op->key()));
+    }
     for (const result::results& file : files) {
       for (const result::measurement& row : file.rows) {
-        if (row.error.empty() && row.name.pass == "fwd") {
-          rounds_[key(row.name.op, row.label.key, row.name.model_case.dtype)][row.name.cache]
-              .push_back(result::estimated_seconds(row));
+        const result::case_name& of = row.name.model_case;
+        std::string work = key(row.name.op, row.label.key);
+        if (!row.error.empty() || row.name.pass != "fwd" || of.dtype != calls.type ||
+            !wanted.contains(work)) {
+          continue;
         }
+        const std::string threads = of.parameter("threads", value_of(file, "threads"));
+        if (differs("threads", threads, log.threads > 0 ? std::to_string(log.threads) : "")) {
+          continue;
+        }
+        rounds_[std::move(work)][row.name.cache].push_back(result::estimated_seconds(row));
+        compare(log, calls, file, of);
       }
+    }
+    if (!files.empty() && rounds_.empty() && notes_.empty()) {
+      notes_.insert(fmt::format("the results have no time of a call of the log in {}", calls.type));
     }
   }
 
-  [[nodiscard]] std::map<std::string, double, std::less<>> of(const op::any& op,
-                                                              std::string_view type) const {
+  [[nodiscard]] std::map<std::string, double, std::less<>> of(const op::any& op) const {
     std::map<std::string, double, std::less<>> seconds;
-    const auto found = rounds_.find(key(op.name(), op.key(), type));
+    const auto found = rounds_.find(key(op.name(), op.key()));
     if (found == rounds_.end()) return seconds;
     for (const auto& [cache, all] : found->second) seconds[cache] = stats::median(all);
     return seconds;
   }
 
+  /// How the conditions of the results differ from those of the log.
+  [[nodiscard]] const std::set<std::string>& notes() const { return notes_; }
+
  private:
-  [[nodiscard]] static std::string key(std::string_view op, std::string_view sizes,
-                                       std::string_view type) {
-    return fmt::format("{}/{}/{}", op, type, sizes);
+  [[nodiscard]] static std::string key(std::string_view op, std::string_view sizes) {
+    return fmt::format("{}/{}", op, sizes);
+  }
+
+  [[nodiscard]] static std::string value_of(const result::results& file, std::string_view field) {
+    return file.context_value(field).value_or("");
+  }
+
+  /// Whether a condition is known to differ, which becomes a note.
+  bool differs(std::string_view field, std::string_view here, std::string_view logged) {
+    if (here.empty() || logged.empty() || here == logged) return false;
+    notes_.insert(fmt::format("{}: '{}' in the log, '{}' in results{}", field, logged, here,
+                              field == "threads" ? ", whose times are not taken" : ""));
+    return true;
+  }
+
+  void compare(const result::verbose_log& log, const logged_layers& calls,
+               const result::results& file, const result::case_name& of) {
+    const std::string conditions =
+        of.backend + result::detail::parameter_text(of.parameters, "threads");
+    if (conditions_.empty()) conditions_ = conditions;
+    if (conditions != conditions_) {
+      throw bad_input(file.file, "/benchmarks",
+                      fmt::format("has times of calls of the log as {}, but there are others as {}",
+                                  conditions, conditions_));
+    }
+    differs("backend", of.backend, "onednn");
+    differs("layout", of.parameter("layout", "nhwc"), calls.layout == "any" ? "" : calls.layout);
+    differs("version", value_of(file, "onednn_version"), log.version);
+    const instruction_set* here = find_set(value_of(file, "onednn_isa"), &instruction_set::kernel);
+    const instruction_set* logged = find_set(log.isa, &instruction_set::words);
+    if (here != nullptr && logged != nullptr && here->flag != logged->flag) {
+      differs("isa", here->kernel, logged->kernel);
+    }
   }
 
   std::map<std::string, std::map<std::string, std::vector<double>>> rounds_;
+  std::string conditions_;  ///< of all times
+  std::set<std::string> notes_;
 };
 
 /// Sizes of a product that should be multiples of the vector length, and whether they are.
@@ -105,24 +168,20 @@ struct channel_sizes {
     if (!all || all->size() < 2) return {};
     sizes = {(*all)[1].back(), (*all)[0].back()};
   } else {
-    const auto named = result::sizes_of(of.problem);
-    const auto size = [&](std::string_view name, std::int64_t otherwise) {
-      const auto found = named.find(name);
-      return found == named.end() ? otherwise : std::max<std::int64_t>(1, found->second);
-    };
-    const std::int64_t groups = size("g", 1);
-    const std::int64_t in = size("ic", 0);
+    const result::problem_sizes named(of.problem);
+    const std::int64_t groups = std::max<std::int64_t>(1, named.of("g"));
+    const std::int64_t in = named.of("ic", 0);
     if (groups > 1 && groups == in) {
       sizes = {in};  // vectors go over the groups
     } else {
-      sizes = {in / groups, size("oc", 0) / groups};
+      sizes = {in / groups, named.of("oc", 0) / groups};
     }
   }
   channel_sizes result;
   constexpr std::int64_t image_channels = 4;  // for which libraries have own kernels
   for (const std::int64_t size : sizes) {
     if (size <= image_channels || size % lanes == 0) continue;
-    const std::int64_t fitting = (size + lanes - 1) / lanes * lanes;
+    const std::int64_t fitting = rounded_up(size, lanes);
     result.used *= static_cast<double>(size) / static_cast<double>(fitting);
     const std::string text = fmt::format("{} (fits: {})", size, fitting);
     if (result.text.find(text) == std::string::npos) {
@@ -136,19 +195,16 @@ struct channel_sizes {
 class explainer {
  public:
   explainer(const result::verbose_log& log, const result::verbose_step& step,
-            const std::vector<logged_call>& layers, const log_machine& machine,
+            const logged_layers& calls, const log_machine& machine,
             std::span<const result::results> files)
       : log_(log),
         step_(step),
-        calls_(log.calls()),
-        layers_(layers),
+        layers_(calls.layers),
         machine_(machine),
-        measured_(files),
+        measured_(log, calls, files),
         of_log_(find_set(log.isa, &instruction_set::words)),
-        of_machine_(find_set(machine.isa, &instruction_set::kernel)) {
-    result_ = {log.version, log.isa, log.threads, step.place.steps, step.seconds};
-    result_.counts = log.counts;
-  }
+        of_machine_(find_set(machine.isa, &instruction_set::kernel)),
+        result_{&log, step.place.steps, step.seconds} {}
 
   [[nodiscard]] explanation take() {
     add_calls();
@@ -167,23 +223,15 @@ class explainer {
 
  private:
   void add_calls() {
-    for (std::size_t i = 0; i < calls_.size(); ++i) {
-      const double seconds = log_.records[calls_[i]].seconds;
-      if (i < step_.place.first) result_.warm_up += seconds;
-      if (i >= end()) result_.tail += seconds;
+    for (std::size_t i = 0; i < log_.records.size(); ++i) {
+      if (i < step_.place.first) result_.warm_up += log_.records[i].seconds;
+      if (i >= end()) result_.tail += log_.records[i].seconds;
     }
     for (std::size_t i = 0; i < step_.calls.size(); ++i) {
       const result::verbose_call& call = step_.calls[i];
-      const result::verbose_primitive& of = log_.primitives[call.primitive];
-      result_.calls.push_back({layers_[i].layer, &of, call.seconds});
-      result_.calls.back().with_reorders = call.seconds;
+      result_.calls.push_back({layers_[i].name, &log_.primitives[call.primitive], call.seconds});
       result_.usual += call.seconds;
-      if (!layers_[i].op) continue;
-      result_.calls.back().by_cache = measured_.of(*layers_[i].op, of.tensor("src").type);
-    }
-    for (std::size_t i = 0; i < step_.calls.size(); ++i) {
-      const auto reader = step_.calls[i].reorders_for;
-      if (reader && !layers_[i].op) result_.calls[*reader].with_reorders += step_.calls[i].seconds;
+      if (layers_[i].op) result_.calls.back().by_cache = measured_.of(*layers_[i].op);
     }
   }
 
@@ -201,7 +249,7 @@ class explainer {
     return static_cast<double>(layers_[i].op->work(op::pass::fwd).flops);
   }
 
-  /// Finds the cause of a call's time. Only the first that applies counts.
+  /// Finds the cause of a call's time.
   void judge(std::size_t i) {
     explained_call& call = result_.calls[i];
     const result::verbose_primitive& of = *call.primitive;
@@ -220,15 +268,14 @@ class explainer {
                  of.is_reference() ? which + " by " + of.implementation : which);
     }
     if (of.is_reference()) {
-      const double fast = rate_ > 0 ? flops(i) / rate_ : 0;
+      const double estimate = std::max(0.0, call.seconds - (rate_ > 0 ? flops(i) / rate_ : 0));
       std::string text = name;
       constexpr std::size_t most = 3;  // the first ones are the fastest that were tried
       const auto reasons = std::span(of.refusals).first(std::min(most, of.refusals.size()));
       if (!reasons.empty()) {
         text += fmt::format(" (the library: {})", fmt::join(reasons, "; "));
       }
-      return add(call, slowdown::reference, measured ? saved : std::max(0.0, call.seconds - fast),
-                 !measured, text);
+      return add(call, slowdown::reference, std::max(saved, estimate), saved < estimate, text);
     }
     const double lacks = missing_vectors(of);
     if (lacks > 0 && (!measured || saved > 0)) {
@@ -238,8 +285,9 @@ class explainer {
     const channel_sizes odd = is_product(of)
                                   ? channels_of(of, of_log_ == nullptr ? 256 : of_log_->bits)
                                   : channel_sizes{};
-    if (odd.used < 1) {
-      return add(call, slowdown::channels, call.seconds * (1 - odd.used), true,
+    const double padding = call.seconds * (1 - odd.used);
+    if (padding > saved) {
+      return add(call, slowdown::channels, padding, true,
                  fmt::format("{} {}", call.layer, odd.text));
     }
     if (!measured) return;
@@ -267,8 +315,9 @@ class explainer {
     }
     // Below f32, newer instructions compute several products at once.
     const bool is_narrow = of.tensor("src").type != "f32";
-    return is_narrow && of_log_ != nullptr && of_machine_ != nullptr && of_machine_ < of_log_ ? 0.5
-                                                                                              : 0;
+    const bool is_older = of_log_ != nullptr && of_machine_ != nullptr && of_machine_ < of_log_ &&
+                          of_machine_->flag != of_log_->flag;
+    return is_narrow && is_older ? 0.5 : 0;
   }
 
   void add(explained_call& call, slowdown cause, double seconds, bool at_most,
@@ -302,58 +351,45 @@ class explainer {
     return step_.place.first + step_.place.period * step_.place.steps;
   }
 
-  /// What is between a call and the one before it.
-  struct gap {
-    double seconds = 0;   ///< without creation; 0 without timestamps
-    double creation = 0;  ///< by the library's clock
-    std::size_t created = 0, anew = 0;
-  };
-
-  [[nodiscard]] gap gap_before(std::size_t call) const {
-    gap found;
-    for (std::size_t i = calls_[call - 1] + 1; i < calls_[call]; ++i) {
-      const result::verbose_record& record = log_.records[i];
-      found.creation += record.seconds;
-      ++found.created;
-      if (record.event == result::verbose_event::create_miss) ++found.anew;
-    }
-    const result::verbose_record& before = log_.records[calls_[call - 1]];
-    const result::verbose_record& after = log_.records[calls_[call]];
-    if (before.at_seconds && after.at_seconds) {
-      found.seconds = *after.at_seconds - *before.at_seconds - before.seconds - found.creation;
-    }
-    return found;
+  /// Seconds between a call and the one before it, without creation; 0 without timestamps.
+  [[nodiscard]] double seconds_before(std::size_t call) const {
+    const result::verbose_record& before = log_.records[call - 1];
+    const result::verbose_record& after = log_.records[call];
+    if (!before.at_seconds || !after.at_seconds) return 0;
+    return *after.at_seconds - *before.at_seconds - before.seconds - after.creation;
   }
 
   /// Adds the medians of what is between the calls. All time around a primitive that is created
   /// anew is its creation: the library does not count how it looks for an implementation.
   void add_gaps() {
-    double created = 0;
+    double creation = 0;
     double beside_creation = 0;
     double between = 0;
-    gap sum;
+    std::size_t created = 0;
+    std::size_t all_anew = 0;
     for (std::size_t i = 0; i < step_.place.period; ++i) {
       std::vector<double> seconds;
-      std::vector<double> creation;
+      std::vector<double> of_creation;
       std::size_t anew = 0;
       for (std::size_t call = step_.place.first + i; call < end(); call += step_.place.period) {
         if (call == 0) continue;
-        const gap found = gap_before(call);
-        seconds.push_back(std::max(0.0, found.seconds));
-        creation.push_back(found.creation);
-        sum.created += found.created;
-        anew += found.anew;
+        seconds.push_back(std::max(0.0, seconds_before(call)));
+        of_creation.push_back(log_.records[call].creation);
+        created += log_.records[call].created;
+        anew += log_.records[call].anew;
       }
       if (seconds.empty()) continue;
       (2 * anew >= seconds.size() && anew > 0 ? beside_creation : between) +=
           stats::median(std::move(seconds));
-      created += stats::median(std::move(creation));
-      sum.anew += anew;
+      creation += stats::median(std::move(of_creation));
+      all_anew += anew;
     }
-    if (calls_.size() < log_.records.size()) result_.creation = created;
+    if (std::ranges::any_of(log_.records, [](const auto& call) { return call.created > 0; })) {
+      result_.creation = creation;
+    }
     if (knows_between()) result_.between = between;
     if (!result_.between) beside_creation = 0;
-    add_creation(sum, beside_creation);
+    add_creation(created, all_anew, beside_creation);
     if (!result_.between) return;
     gain& to = of(slowdown::between);
     to.seconds = between;
@@ -362,14 +398,14 @@ class explainer {
     to.text = "the application or its framework, such as ops that do not call oneDNN";
   }
 
-  void add_creation(const gap& sum, double beside_creation) {
+  void add_creation(std::size_t created, std::size_t anew, double beside_creation) {
     const double seconds = result_.creation.value_or(0);
     if (seconds <= 0) return;
     gain& to = of(slowdown::creation);
     to.seconds = seconds + beside_creation;
-    to.calls = sum.created / step_.place.steps;
+    to.calls = created / step_.place.steps;
     to.text = fmt::format("primitives are created in each step, {} of them anew",
-                          sum.anew / step_.place.steps);
+                          anew / step_.place.steps);
     if (beside_creation > 0) {
       to.text += fmt::format("; the library counts {} ms, the rest is time around it",
                              format::milliseconds(seconds));
@@ -384,8 +420,8 @@ class explainer {
     std::size_t overlaps = 0;
     constexpr double clock_step = 1e-4;  // of timestamps, and of times
     for (std::size_t i = step_.place.first; i < end(); ++i) {
-      if (!log_.records[calls_[i]].at_seconds) return false;
-      if (i > step_.place.first && gap_before(i).seconds < -clock_step) ++overlaps;
+      if (!log_.records[i].at_seconds) return false;
+      if (i > step_.place.first && seconds_before(i) < -clock_step) ++overlaps;
     }
     if (overlaps * 100 <= step_.place.period * step_.place.steps) return true;
     result_.notes.push_back(fmt::format(
@@ -396,17 +432,13 @@ class explainer {
   }
 
   void add_notes() {
-    const result::verbose_counts& counts = log_.counts;
-    if (counts.damaged > 0) {
-      result_.notes.push_back(fmt::format("{} cut or mixed lines are left out", counts.damaged));
+    std::ranges::copy(measured_.notes(), std::back_inserter(result_.notes));
+    if (log_.damaged > 0) {
+      result_.notes.push_back(fmt::format("{} cut or mixed lines are left out", log_.damaged));
     }
-    if (counts.headers > 1) {
+    if (log_.processes > 1) {
       result_.notes.push_back(fmt::format(
-          "{} processes wrote the log; their calls cannot be told apart", counts.headers));
-    }
-    if (counts.graphs > 0) {
-      result_.notes.push_back(fmt::format(
-          "{} partitions of the graph API are left out; their primitives count", counts.graphs));
+          "{} processes wrote the log; their calls cannot be told apart", log_.processes));
     }
     constexpr double much = 0.2;  // of the usual step
     if (result_.seconds > result_.usual * (1 + much)) {
@@ -439,8 +471,7 @@ class explainer {
 
   const result::verbose_log& log_;
   const result::verbose_step& step_;
-  const std::vector<std::size_t> calls_;  ///< of the log, among its records
-  const std::vector<logged_call>& layers_;
+  const std::vector<logged_layer>& layers_;
   const log_machine& machine_;
   measured_calls measured_;
   const instruction_set* of_log_;
@@ -459,15 +490,15 @@ LAYERBENCH_INLINE double explanation::remainder() const {
   for (const gain& one : gains) {
     if (one.cause == slowdown::oversubscribed) rest -= one.seconds;
   }
-  return rest;
+  constexpr double rounding = 1e-9;
+  return rest > rounding * usual ? rest : 0;
 }
 
 LAYERBENCH_INLINE explanation explain(const result::verbose_log& log,
-                                      const result::verbose_step& step,
-                                      const std::vector<logged_call>& layers,
+                                      const result::verbose_step& step, const logged_layers& calls,
                                       const log_machine& machine,
                                       std::span<const result::results> files) {
-  return detail::explainer(log, step, layers, machine, files).take();
+  return detail::explainer(log, step, calls, machine, files).take();
 }
 
 LAYERBENCH_INLINE std::string instruction_set_of(std::string_view flags) {
@@ -480,8 +511,8 @@ LAYERBENCH_INLINE std::string instruction_set_of(std::string_view flags) {
 }
 
 LAYERBENCH_INLINE bool knows_instruction_set(std::string_view name) {
-  const detail::instruction_set* found = detail::find_set(name, &detail::instruction_set::kernel);
-  return found != nullptr && name.starts_with(found->kernel);
+  return std::ranges::find(detail::instruction_sets, name, &detail::instruction_set::kernel) !=
+         detail::instruction_sets.end();
 }
 
 }  // namespace layerbench::analysis

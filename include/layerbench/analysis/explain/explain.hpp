@@ -38,11 +38,18 @@ enum class slowdown : std::uint8_t {
           "between calls",  "cold operands", "slower than here"};
 }
 
-/// A call of the log's step: its layer in the shape file that `layerbench import verbose` makes,
-/// and its op, if it is one.
-struct logged_call {
-  std::string layer;
-  std::optional<op::any> op = {};
+/// A call of the log's step as a layer of the shape file that `layerbench import verbose` makes.
+struct logged_layer {
+  std::string name;                ///< of its kind and number, also if it is no layer
+  std::optional<op::any> op = {};  ///< nothing: the file does not have it
+  bool in_other = false;           ///< a reorder that the layer it works for makes itself
+};
+
+/// The calls of a step as layers, and the options that measure them as in the log.
+struct logged_layers {
+  std::vector<logged_layer> layers;  ///< for each call of the step
+  std::string type;                  ///< for --dtype
+  std::string layout;                ///< for --layout
 };
 
 /// The machine on which the application ran. What is empty is not compared.
@@ -57,7 +64,6 @@ struct explained_call {
   const result::verbose_primitive* primitive;
   double seconds;                                            ///< in the log, median of all steps
   std::map<std::string, double, std::less<>> by_cache = {};  ///< by cache state, with its reorders
-  double with_reorders = 0;                                  ///< seconds with those made for it
   std::optional<slowdown> cause = {};
   double gain = 0;  ///< seconds by `cause`
 };
@@ -72,9 +78,7 @@ struct gain {
 };
 
 struct explanation {
-  std::string version;
-  std::string isa;
-  std::int64_t threads = 0;
+  const result::verbose_log* log;
   std::size_t steps = 0;
   double seconds = 0;  ///< of the calls of a step, mean of all steps
   double usual = 0;    ///< the same, sum of the calls' medians: without delays in few steps
@@ -82,27 +86,26 @@ struct explanation {
   std::optional<double> between = {};   ///< the calls of the usual step; nothing: unknown
   double warm_up = 0;                   ///< of all calls before the steps
   double tail = 0;                      ///< of all calls behind them
-  result::verbose_counts counts = {};
   std::vector<explained_call> calls = {};
   std::vector<gain> gains = {};  ///< the largest first
   std::vector<std::string> notes = {};
 
-  /// Seconds of the usual step's calls in which no cause was found.
+  /// Seconds of the usual step's calls in which no cause was found; what is left by rounding is 0.
   [[nodiscard]] double remainder() const;
 };
 
-/// Explains the calls of `step`, in whose order `layers` are. `files` are results of the shape file
-/// of the log. Each call has at most one cause, so gains within calls add up to at most their time.
-/// The results point into `log`.
+/// Explains the calls of `step`. `files` are results of the shape file of the log. Each call has at
+/// most one cause, so gains within calls add up to at most their time. The results point into
+/// `log`. Throws bad_input for files that have the times of a call under several conditions other
+/// than threads, such as layouts.
 [[nodiscard]] explanation explain(const result::verbose_log& log, const result::verbose_step& step,
-                                  const std::vector<logged_call>& layers,
-                                  const log_machine& machine,
+                                  const logged_layers& calls, const log_machine& machine,
                                   std::span<const result::results> files);
 
 /// The instruction set of a processor with these flags of Linux's /proc/cpuinfo.
 [[nodiscard]] std::string instruction_set_of(std::string_view flags);
 
-/// Whether `name` is, or begins with, the library's name of an instruction set: avx512_core.
+/// Whether `name` is one of the library's names of instruction sets, such as avx512_core.
 [[nodiscard]] bool knows_instruction_set(std::string_view name);
 
 }  // namespace layerbench::analysis

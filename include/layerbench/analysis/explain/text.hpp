@@ -44,9 +44,10 @@ namespace layerbench::analysis {
 /// The step, what could be gained, the largest first, and the `most` longest calls.
 [[nodiscard]] inline std::string text(const explanation& of, std::size_t most) {
   const auto ms = [](double seconds) { return format::milliseconds(seconds); };
-  std::string result = fmt::format("oneDNN {}, {}, {} thread{}; {} step{} of {} calls\n",
-                                   of.version, of.isa, of.threads, of.threads == 1 ? "" : "s",
-                                   of.steps, of.steps == 1 ? "" : "s", of.calls.size());
+  std::string result =
+      fmt::format("oneDNN {}, {}, {} thread{}; {} step{} of {} calls\n", of.log->version,
+                  of.log->isa, of.log->threads, of.log->threads == 1 ? "" : "s", of.steps,
+                  of.steps == 1 ? "" : "s", of.calls.size());
   result += fmt::format("per step {} ms in calls, {} ms in the usual one; {}; {}\n", ms(of.seconds),
                         ms(of.usual),
                         of.creation ? ms(*of.creation) + " ms in creation" : "creation not logged",
