@@ -349,7 +349,7 @@ entry entry_of(const verbose_primitive& of, std::set<std::string>& notes) {
 
 /// Which calls of the step are in the order of frameworks' memory, by their sources.
 std::string layout_of(const result::verbose_log& log, const result::verbose_step& step,
-                      const std::vector<analysis::logged_layer>& layers) {
+                      const std::vector<result::logged_layer>& layers) {
   double seconds[3] = {0, 0, 0};  // nchw nhwc any
   for (std::size_t i = 0; i < step.calls.size(); ++i) {
     const verbose_primitive& of = log.primitives[step.calls[i].primitive];
@@ -419,7 +419,7 @@ class layer_maker {
   void add(std::size_t i) {
     const result::verbose_call& call = step_.calls[i];
     const verbose_primitive& of = primitive(i);
-    analysis::logged_layer& into = model_.layers.emplace_back();
+    result::logged_layer& into = model_.layers.emplace_back();
     std::set<std::string> notes;
     try {
       entry created =
@@ -438,7 +438,7 @@ class layer_maker {
     }
   }
 
-  void leave_out(analysis::logged_layer& into, const verbose_primitive& of,
+  void leave_out(result::logged_layer& into, const verbose_primitive& of,
                  const result::verbose_call& call, const std::string& reason) {
     if (into.name.empty()) into.name = next_name(legal_name(of.kind));
     unknown_calls& all = model_.unknown[printable(of.kind + " (" + reason + ")")];
@@ -450,7 +450,7 @@ class layer_maker {
     return fmt::format("{}_{}", kind, ++numbers_[kind]);
   }
 
-  void add(analysis::logged_layer& into, entry created, std::string_view type) {
+  void add(result::logged_layer& into, entry created, std::string_view type) {
     json::value layer{{"name", into.name}, {"op", created.op}};
     layer["after"] = json::value::array();
     layer["shape"] = std::move(created.shape);
@@ -597,7 +597,7 @@ void report_logged(const result::verbose_log& log, const result::verbose_step& s
   const double all = step.seconds;
   double lacks = 0;
   std::size_t layers = 0;
-  for (const analysis::logged_layer& one : model.layers) layers += one.op ? 1U : 0U;
+  for (const result::logged_layer& one : model.layers) layers += one.op ? 1U : 0U;
   if (!is_quiet() || (!model.unknown.empty() && !allow_partial)) {
     for (const auto& [kind, of] : model.unknown) {
       lacks += of.seconds;

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include <layerbench/analysis/explain/explain.hpp>
+#include <layerbench/result/logged_layers.hpp>
 #include <layerbench/result/verbose_log.hpp>
 #include <layerbench/shape/json.hpp>
 
@@ -19,7 +19,7 @@ struct unknown_calls {
 };
 
 /// The step of a log as the layers of a shape file.
-struct logged_model : analysis::logged_layers {
+struct logged_model : result::logged_layers {
   json::value file_layers = json::value::array();     ///< of the shape file
   std::map<std::string, unknown_calls> unknown = {};  ///< by kind and reason
   std::map<std::string, std::size_t> notes = {};      ///< how often each applies

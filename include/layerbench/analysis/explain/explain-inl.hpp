@@ -74,10 +74,10 @@ inline constexpr std::array<instruction_set, 16> instruction_sets{{
 /// Times of the same calls here, by work, then by cache state: medians of rounds.
 class measured_calls {
  public:
-  measured_calls(const result::verbose_log& log, const logged_layers& calls,
+  measured_calls(const result::verbose_log& log, const result::logged_layers& calls,
                  std::span<const result::results> files) {
     std::set<std::string> wanted;
-    for (const logged_layer& one : calls.layers) {
+    for (const result::logged_layer& one : calls.layers) {
       if (one.op) wanted.insert(key(one.op->name(), one.op->key()));
     }
     for (const result::results& file : files) {
@@ -122,14 +122,14 @@ class measured_calls {
   }
 
   /// Whether a condition is known to differ, which becomes a note.
-  bool differs(std::string_view field, std::string_view here, std::string_view logged) {
-    if (here.empty() || logged.empty() || here == logged) return false;
-    notes_.insert(fmt::format("{}: '{}' in the log, '{}' in results{}", field, logged, here,
+  bool differs(std::string_view field, std::string_view measured, std::string_view logged) {
+    if (measured.empty() || logged.empty() || measured == logged) return false;
+    notes_.insert(fmt::format("{}: '{}' in the log, '{}' in results{}", field, logged, measured,
                               field == "threads" ? ", whose times are not taken" : ""));
     return true;
   }
 
-  void compare(const result::verbose_log& log, const logged_layers& calls,
+  void compare(const result::verbose_log& log, const result::logged_layers& calls,
                const result::results& file, const result::case_name& of) {
     const std::string conditions =
         of.backend + result::detail::parameter_text(of.parameters, "threads");
@@ -142,10 +142,11 @@ class measured_calls {
     differs("backend", of.backend, "onednn");
     differs("layout", of.parameter("layout", "nhwc"), calls.layout == "any" ? "" : calls.layout);
     differs("version", value_of(file, "onednn_version"), log.version);
-    const instruction_set* here = find_set(value_of(file, "onednn_isa"), &instruction_set::kernel);
+    const instruction_set* measured =
+        find_set(value_of(file, "onednn_isa"), &instruction_set::kernel);
     const instruction_set* logged = find_set(log.isa, &instruction_set::words);
-    if (here != nullptr && logged != nullptr && here->flag != logged->flag) {
-      differs("isa", here->kernel, logged->kernel);
+    if (measured != nullptr && logged != nullptr && measured->flag != logged->flag) {
+      differs("isa", measured->kernel, logged->kernel);
     }
   }
 
@@ -195,7 +196,7 @@ struct channel_sizes {
 class explainer {
  public:
   explainer(const result::verbose_log& log, const result::verbose_step& step,
-            const logged_layers& calls, const log_machine& machine,
+            const result::logged_layers& calls, const log_machine& machine,
             std::span<const result::results> files)
       : log_(log),
         step_(step),
@@ -471,7 +472,7 @@ class explainer {
 
   const result::verbose_log& log_;
   const result::verbose_step& step_;
-  const std::vector<logged_layer>& layers_;
+  const std::vector<result::logged_layer>& layers_;
   const log_machine& machine_;
   measured_calls measured_;
   const instruction_set* of_log_;
@@ -495,7 +496,8 @@ LAYERBENCH_INLINE double explanation::remainder() const {
 }
 
 LAYERBENCH_INLINE explanation explain(const result::verbose_log& log,
-                                      const result::verbose_step& step, const logged_layers& calls,
+                                      const result::verbose_step& step,
+                                      const result::logged_layers& calls,
                                       const log_machine& machine,
                                       std::span<const result::results> files) {
   return detail::explainer(log, step, calls, machine, files).take();

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include <layerbench/op/op.hpp>
+#include <layerbench/result/logged_layers.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/verbose_log.hpp>
 
@@ -37,20 +38,6 @@ enum class slowdown : std::uint8_t {
           "odd channels",   "creation",      "oversubscribed threads",
           "between calls",  "cold operands", "slower than here"};
 }
-
-/// A call of the log's step as a layer of the shape file that `layerbench import verbose` makes.
-struct logged_layer {
-  std::string name;                ///< of its kind and number, also if it is no layer
-  std::optional<op::any> op = {};  ///< nothing: the file does not have it
-  bool in_other = false;           ///< a reorder that the layer it works for makes itself
-};
-
-/// The calls of a step as layers, and the options that measure them as in the log.
-struct logged_layers {
-  std::vector<logged_layer> layers;  ///< for each call of the step
-  std::string type;                  ///< for --dtype
-  std::string layout;                ///< for --layout
-};
 
 /// The machine on which the application ran. What is empty is not compared.
 struct log_machine {
@@ -99,7 +86,7 @@ struct explanation {
 /// `log`. Throws bad_input for files that have the times of a call under several conditions other
 /// than threads, such as layouts.
 [[nodiscard]] explanation explain(const result::verbose_log& log, const result::verbose_step& step,
-                                  const logged_layers& calls, const log_machine& machine,
+                                  const result::logged_layers& calls, const log_machine& machine,
                                   std::span<const result::results> files);
 
 /// The instruction set of a processor with these flags of Linux's /proc/cpuinfo.
