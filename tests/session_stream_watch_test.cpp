@@ -4,13 +4,13 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/session/stream_shares.hpp>
+#include <layerbench/result/stream_shares.hpp>
 #include <layerbench/session/stream_watch.hpp>
 
 namespace layerbench {
 namespace session_stream_watch_test {
 
-using run::stream_shares;
+using result::stream_shares;
 
 TEST(StreamShares, DivideThreadsOrTakeTurns) {
   EXPECT_EQ((stream_shares{2, 8}.threads_each()), 4);

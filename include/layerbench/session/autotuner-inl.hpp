@@ -13,9 +13,9 @@
 #include <layerbench/base/error.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/name.hpp>
+#include <layerbench/result/stream_shares.hpp>
 #include <layerbench/session/autotuner.hpp>
 #include <layerbench/session/plan_search.hpp>
-#include <layerbench/session/stream_shares.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 #include <layerbench/timing/clock.hpp>
@@ -95,7 +95,7 @@ LAYERBENCH_INLINE std::string autotuner::work_name(const std::string& backend, i
 LAYERBENCH_INLINE std::string autotuner::work_name(const result::measurement& row,
                                                    const std::string& usual_threads) {
   const result::case_name& model_case = row.name.model_case;
-  const auto shares = stream_shares::of(model_case, std::atoi(usual_threads.c_str()));
+  const auto shares = result::stream_shares::of(model_case, std::atoi(usual_threads.c_str()));
   return full_name(model_case.backend, std::to_string(shares.threads_each()), model_case.dtype,
                    model_case.parameter("layout", "nhwc"),
                    fmt::format("{}/{}/{}", row.name.op, row.name.pass, row.label.key));

@@ -13,12 +13,12 @@
 #include <layerbench/machine/frequency_probe.hpp>
 #include <layerbench/machine/telemetry.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/result/stream_shares.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/layer_clocks.hpp>
 #include <layerbench/session/recorded_row.hpp>
 #include <layerbench/session/step_sampler.hpp>
-#include <layerbench/session/stream_shares.hpp>
 #include <layerbench/timing/measurement_pass.hpp>
 #include <layerbench/timing/sampler.hpp>
 
@@ -31,10 +31,10 @@ struct pass_limits {
   bool repeats = true;       ///< a pass that other programs disturbed is taken again
   /// Work precedes the pass until the device's clocks are steady.
   bool steady_clocks = false;
-  double step_seconds = 0;    ///< of the row's model, as far as known
-  double call_seconds = 0;    ///< of the row in its latest round, as far as known
-  bool single_call = false;   ///< one call, without a warm-up, however disturbed
-  stream_shares shares = {};  ///< of the processors, with other streams that run meanwhile
+  double step_seconds = 0;            ///< of the row's model, as far as known
+  double call_seconds = 0;            ///< of the row in its latest round, as far as known
+  bool single_call = false;           ///< one call, without a warm-up, however disturbed
+  result::stream_shares shares = {};  ///< of the processors, with other streams that run meanwhile
 };
 
 /// Times passes: samples one row or one chain, again where other programs disturbed it. Keeps a

@@ -695,8 +695,8 @@ void runner::add_energy(case_state& model_case, std::vector<result::measurement>
 
 LAYERBENCH_INLINE pass_limits runner::limits_of(const case_state& model_case) const {
   const bool over_budget = criterion_.over_budget(model_case, queue_);
-  const stream_shares shares =
-      streams_ == nullptr ? stream_shares{} : streams_->shares_of(model_case.name);
+  const result::stream_shares shares =
+      streams_ == nullptr ? result::stream_shares{} : streams_->shares_of(model_case.name);
   return {.min_time = criterion_.chain_pass_time(),
           .over_budget = over_budget,
           .repeats = (!over_budget || !budget_.exists()) && shares.streams == 1,

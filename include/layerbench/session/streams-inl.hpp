@@ -26,7 +26,7 @@ namespace detail {
 
 /// The places of a stream's threads first, then those of the others.
 [[nodiscard]] inline std::vector<machine::processor_list> places_of_stream(
-    const machine::thread_binding& binding, const stream_shares& of, int number) {
+    const machine::thread_binding& binding, const result::stream_shares& of, int number) {
   std::vector<machine::processor_list> places = machine::processors_by_thread(binding, of.threads);
   const int first = number * of.threads_each() % of.threads;
   std::ranges::rotate(places, places.begin() + first);
@@ -76,7 +76,7 @@ LAYERBENCH_INLINE double stream_group::instance::processor_seconds() const {
 }
 
 LAYERBENCH_INLINE std::unique_ptr<stream_group::instance> stream_group::start(
-    const stream_shares& of, int number) const {
+    const result::stream_shares& of, int number) const {
   auto [own, others] = line_socket::pair();
   std::vector<std::string> variables{fmt::format("{}=1", detail::stream_variable)};
   if (binding_.order != machine::thread_order::free) {
@@ -96,7 +96,8 @@ LAYERBENCH_INLINE std::unique_ptr<stream_group::instance> stream_group::start(
   return std::make_unique<instance>(process, std::move(own));
 }
 
-LAYERBENCH_INLINE const stream_group::instances& stream_group::others_of(const stream_shares& of) {
+LAYERBENCH_INLINE const stream_group::instances& stream_group::others_of(
+    const result::stream_shares& of) {
   instances& others = others_[{of.streams, of.threads}];
   while (std::ssize(others) < of.streams - 1) {
     others.push_back(start(of, static_cast<int>(others.size()) + 1));
@@ -107,7 +108,7 @@ LAYERBENCH_INLINE const stream_group::instances& stream_group::others_of(const s
 LAYERBENCH_INLINE void stream_group::run_beside(const result::case_name& model_case) {
   if (running_ == model_case && all_run()) return;
   stop();
-  const stream_shares of = shares_of(model_case);
+  const result::stream_shares of = shares_of(model_case);
   if (of.streams == 1) return;
   const instances& others = others_of(of);
   for (const auto& other : others) {
@@ -124,7 +125,7 @@ LAYERBENCH_INLINE void stream_group::run_beside(const result::case_name& model_c
 
 LAYERBENCH_INLINE void stream_group::stop() {
   if (!running_) return;
-  const stream_shares of = shares_of(*running_);
+  const result::stream_shares of = shares_of(*running_);
   running_.reset();
   const instances& others = others_.at({of.streams, of.threads});
   for (const auto& other : others) other->link().send(std::string(detail::stop_command));
@@ -137,7 +138,7 @@ LAYERBENCH_INLINE void stream_group::stop() {
 
 LAYERBENCH_INLINE bool stream_group::all_run() const {
   if (!running_) return true;
-  const stream_shares of = shares_of(*running_);
+  const result::stream_shares of = shares_of(*running_);
   return std::ranges::all_of(others_.at({of.streams, of.threads}),
                              [](const auto& other) { return !other->link().at_end(); });
 }

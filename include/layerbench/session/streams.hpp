@@ -16,8 +16,8 @@
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/line_socket.hpp>
 #include <layerbench/result/name.hpp>
+#include <layerbench/result/stream_shares.hpp>
 #include <layerbench/session/options.hpp>
-#include <layerbench/session/stream_shares.hpp>
 #include <layerbench/topology/thread_binding.hpp>
 
 /// Instances of a model side by side, as servers run them. The first one is measured; each other
@@ -58,8 +58,8 @@ class stream_group {
   /// Stops the other streams, and frees their steps.
   void end_case();
 
-  [[nodiscard]] stream_shares shares_of(const result::case_name& model_case) const {
-    return stream_shares::of(model_case, default_threads_);
+  [[nodiscard]] result::stream_shares shares_of(const result::case_name& model_case) const {
+    return result::stream_shares::of(model_case, default_threads_);
   }
   /// Seconds of processors that they have used.
   [[nodiscard]] double processor_seconds() const;
@@ -86,9 +86,9 @@ class stream_group {
   };
   using instances = std::vector<std::unique_ptr<instance>>;
 
-  [[nodiscard]] std::unique_ptr<instance> start(const stream_shares& of, int number) const;
+  [[nodiscard]] std::unique_ptr<instance> start(const result::stream_shares& of, int number) const;
   /// The others of such streams; starts those that are missing.
-  [[nodiscard]] const instances& others_of(const stream_shares& of);
+  [[nodiscard]] const instances& others_of(const result::stream_shares& of);
 
   std::vector<std::string> words_;
   int default_threads_;

@@ -25,9 +25,9 @@
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/result/measurement.hpp>
+#include <layerbench/result/stream_shares.hpp>
 #include <layerbench/session/graph_variants.hpp>
 #include <layerbench/session/planned_step.hpp>
-#include <layerbench/session/stream_shares.hpp>
 #include <layerbench/session/suite.hpp>
 #include <layerbench/session/suite_devices.hpp>
 
@@ -166,7 +166,7 @@ class suite_builder {
     if (ranks_ != nullptr) model_case.parameters["ranks"] = std::to_string(ranks_->size());
     return {model_case,
             {op::pass::fwd, dtype_from(type).value(), image_layout, o_.workspace_limit},
-            stream_shares{streams, threads}.threads_each(),
+            result::stream_shares{streams, threads}.threads_each(),
             numbers,
             caches_of(graph)};
   }

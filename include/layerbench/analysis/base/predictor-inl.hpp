@@ -3,7 +3,6 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -19,6 +18,7 @@
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/result/protocol_error.hpp>
+#include <layerbench/result/stream_shares.hpp>
 
 namespace layerbench::analysis {
 
@@ -221,15 +221,15 @@ class text_lengths {
                                                                 const result::case_name& of,
                                                                 std::int64_t threads,
                                                                 const group& files) {
+  const auto shares =
+      result::stream_shares::of(of, static_cast<int>(std::max<std::int64_t>(1, threads)));
   for (const result::results* file : files) {
     auto seen = result::variation_in(file->rows, of);
     if (!seen) continue;
-    if (of.streams() < threads) seen->wait = seen->turn = 0;
-    const double turns =
-        std::max(1.0, std::floor(static_cast<double>(of.streams()) /
-                                 static_cast<double>(std::max<std::int64_t>(1, threads))));
-    const result::latencies found = result::latencies_of(*seen, to.seconds / turns);
-    if (seen->turn > 0) to.scale(seen->delay() / turns);
+    if (shares.threads_each() > 1) seen->wait = seen->turn = 0;
+    const result::latencies found =
+        result::latencies_of(*seen, to.seconds / shares.per_processor());
+    if (seen->turn > 0) to.scale(seen->delay() / shares.per_processor());
     return found;
   }
   return std::nullopt;

@@ -6,7 +6,7 @@
 
 #include <layerbench/result/name.hpp>
 
-namespace layerbench::run {
+namespace layerbench::result {
 
 /// How some streams share the threads of a case.
 struct stream_shares {
@@ -19,10 +19,10 @@ struct stream_shares {
   [[nodiscard]] int per_processor() const { return std::max(1, streams / threads); }
 
   /// Those of a case; `default_threads`: where its name has no number of threads.
-  [[nodiscard]] static stream_shares of(const result::case_name& model_case, int default_threads) {
+  [[nodiscard]] static stream_shares of(const case_name& model_case, int default_threads) {
     return {static_cast<int>(model_case.streams()),
             static_cast<int>(model_case.count("threads").value_or(default_threads))};
   }
 };
 
-}  // namespace layerbench::run
+}  // namespace layerbench::result
