@@ -156,13 +156,14 @@ TEST(ABackendOfFewOps, RunsWholeModelsOnlyWhereItIsNamed) {
   EXPECT_THAT(chosen(one_op, {"partial_on_host"}), ::testing::ElementsAre("partial_on_host"));
 }
 
-/// Those that count how often their library is looked for.
-struct counted : reference::backend {
-  static constexpr std::string_view name = "counted";
+/// Counts how often its library is looked for.
+template <bool if_named>
+struct counted_backend : reference::backend {
+  static constexpr std::string_view name = if_named ? "counted_if_named" : "counted";
   using backend::backend;
   static inline int probes = 0;
   static run::backend_entry entry() {
-    run::backend_entry own = backend::entry();
+    run::backend_entry own = if_named ? partial_on_host::entry() : backend::entry();
     own.probe = []() noexcept -> std::optional<std::string> {
       ++probes;
       return std::nullopt;
@@ -170,19 +171,8 @@ struct counted : reference::backend {
     return own;
   }
 };
-struct counted_if_named : reference::backend {
-  static constexpr std::string_view name = "counted_if_named";
-  using backend::backend;
-  static inline int probes = 0;
-  static run::backend_entry entry() {
-    run::backend_entry own = partial_on_host::entry();
-    own.probe = []() noexcept -> std::optional<std::string> {
-      ++probes;
-      return std::nullopt;
-    };
-    return own;
-  }
-};
+using counted = counted_backend<false>;
+using counted_if_named = counted_backend<true>;
 
 class looking_for_libraries : public ::testing::Test {
  protected:
