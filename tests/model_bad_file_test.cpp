@@ -73,6 +73,13 @@ std::string pool(const std::string& kind, const std::string& more = "") {
                                    "kind": )" +
                                     kind + more));
 }
+/// An embedding of 2 columns, and a product of k factors that says whose weights it has.
+std::string with_weights_of(const std::string& other, const std::string& k) {
+  return model(
+      layer_of("embedding", R"("n": "batch", "rows": 4, "columns": 2)") +
+      R"(, {"name": "b", "op": "gemm", "shape": {"m": "batch", "n": 4, "b_transposed": true, "k": )" +
+      k + R"(}, "weights_of": ")" + other + R"("})");
+}
 std::string relu(const std::string& name, const std::string& after = "",
                  const std::string& dims = "[2, 4]") {
   return layer_of("activation", R"("kind": "relu", "dims": )" + dims, after, name);
@@ -150,6 +157,9 @@ const std::vector<bad_file> bad_files{
      "/layers/0/op",
      {"convolution", "conv", "gemm"}},
     {"op_not_a_text", model(R"({"name": "a", "op": 3, "shape": {}})"), "/layers/0/op", {"number"}},
+    {"weights_of_no_layer", with_weights_of("c", "2"), "/layers/1/weights_of", {"c"}},
+    {"weights_of_itself", with_weights_of("b", "2"), "/layers/1/weights_of", {"b"}},
+    {"weights_of_other_sizes", with_weights_of("a", "3"), "/layers/1/weights_of", {"a"}},
     {"fraction", conv("64.9"), "/layers/0/shape/c", {"64.9"}},
     {"zero", conv("0"), "/layers/0/shape/c", {"0", "1"}},
     {"zero_as_a_float", conv("0.0"), "/layers/0/shape/c", {"0", "1"}},

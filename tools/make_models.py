@@ -67,12 +67,14 @@ class Network:
         self.parameters = {'batch': 1}
         self.epsilon = None  # of batchnorm, where it is not the default
 
-    def layer(self, name, op, inputs, dims, shape):
+    def layer(self, name, op, inputs, dims, shape, weights_of=None):
         line = {'name': legal(name), 'op': op}
         before = self.layers[-1]['name'] if self.layers else None
         if [tensor.layer for tensor in inputs] != [before]:
             line['after'] = [tensor.layer for tensor in inputs if tensor.layer]
         line['shape'] = shape
+        if weights_of:
+            line['weights_of'] = weights_of
         self.layers.append(line)
         return Tensor(line['name'], tuple(dims))
 
@@ -1556,7 +1558,7 @@ class Text:
         x = self.token(self.norm(x, 'norm', 1e-5), 'last', 'last')
         return self.net.layer('output', 'gemm', [x], (1, vocabulary),
                               {'m': 'batch', 'n': vocabulary, 'k': self.width,
-                               'b_transposed': True})
+                               'b_transposed': True}, weights_of='words')
 
     def token(self, x, name, index):
         """One token of each sequence."""
@@ -1631,16 +1633,14 @@ def transformer():
     yield gpt2(Network(
         'gpt2', 'GPT-2 small',
         'Radford et al. 2019, as transformers.GPT2LMHeadModel when it reads a prompt, or the next '
-        'tokens behind a key-value cache: logits of the last token alone. The output has the '
-        'words\' weights, which count twice here '
-        '(38597376). Query, key and value are three products, one of three times the width there',
+        'tokens behind a key-value cache: logits of the last token alone. Query, key and value are '
+        'three products, one of three times the width there',
         'text', ()))
     yield llama(Network(
         'llama_1b', 'Llama 3.2 1B',
         'Meta 2024, as transformers.LlamaForCausalLM with the sizes of the config.json of '
         'Llama-3.2-1B, when it reads a prompt, or the next tokens behind a key-value cache: logits '
-        'of the last token alone. The output has the words\' weights, which count twice here '
-        '(262668288)', 'text', ()))
+        'of the last token alone', 'text', ()))
     yield vit(Network(
         'vit_b_16', 'ViT-B/16, 224x224',
         'Dosovitskiy et al. 2021 (arXiv:2010.11929), as in torchvision; the class token is an '

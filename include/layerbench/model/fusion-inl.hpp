@@ -329,7 +329,7 @@ class fuser {
     std::vector<std::string> names;
     for (const std::size_t i : call.layers) names.push_back(layers_[i].name);
     return {fmt::format("{}", fmt::join(names, "+")), op::with_fields(first.op, fields, catalog_),
-            call.inputs};
+            call.inputs, layers_[call.layers.front()].weights_of};
   }
 
   const fusion_plan& plan_;

@@ -24,6 +24,7 @@ struct layer {
   std::string name;
   op::any op;
   std::vector<std::size_t> inputs;
+  std::string weights_of = {};  ///< the layer that has the same weights; mostly none
 };
 
 inline constexpr std::size_t model_input = SIZE_MAX;

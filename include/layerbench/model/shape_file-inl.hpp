@@ -133,6 +133,22 @@ struct draft {
   });
 }
 
+/// Reads the layer that has the same weights.
+inline void read_weights_of(draft& of, const std::vector<draft>& all,
+                            const std::map<std::string, std::size_t>& position) {
+  const json::cursor at = of.at["weights_of"];
+  const auto found = position.find(at.text());
+  if (found == position.end()) at.fail(fmt::format("no layer is named '{}'", at.text()));
+  const layer& other = all[found->second].node;
+  const std::vector<op::operand> own = of_role(of.node.op, op::role::weights);
+  const std::vector<op::operand> others = of_role(other.op, op::role::weights);
+  if (&other == &of.node || own.empty() || others.empty() ||
+      own.front().extents != others.front().extents) {
+    at.fail(fmt::format("'{}' has no weights of the same sizes", at.text()));
+  }
+  of.node.weights_of = at.text();
+}
+
 [[nodiscard]] inline std::vector<draft> read_layers(const json::cursor& list,
                                                     const op::catalog& catalog,
                                                     const json::parameters& named) {
@@ -142,7 +158,7 @@ struct draft {
   std::vector<draft> drafts;
   for (std::size_t i = 0; i < list.get().size(); ++i) {
     const json::cursor at = list[i];
-    at.check_keys({"name", "op", "after", "shape", "type"}, {"name", "op", "shape"});
+    at.check_keys({"name", "op", "after", "shape", "type", "weights_of"}, {"name", "op", "shape"});
     const std::string name = read_name(at["name"]);
     if (!position.emplace(name, i).second) {
       at["name"].fail(fmt::format("a layer named '{}' stands above already", name));
@@ -165,6 +181,9 @@ struct draft {
       inputs.push_back(found->second);
     }
     if (inputs.empty()) inputs.push_back(model_input);
+  }
+  for (draft& one : drafts) {
+    if (one.at.has("weights_of")) read_weights_of(one, drafts, position);
   }
   return drafts;
 }

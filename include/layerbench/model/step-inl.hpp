@@ -86,6 +86,22 @@ LAYERBENCH_INLINE std::vector<int> readers(const graph& g) {
   return count;
 }
 
+LAYERBENCH_INLINE void tie_weights(step& of, const graph& g) {
+  const auto weights_of = [&](std::string_view layer) {
+    const auto found = std::ranges::find(of.calls, layer, &call::layer);
+    if (found == of.calls.end()) return std::optional<std::size_t>();
+    const std::vector<op::operand> operands = of.operands_of(*found);
+    const auto weights = std::ranges::find(operands, op::role::weights, &op::operand::role);
+    return std::optional(found->tensors[static_cast<std::size_t>(weights - operands.begin())]);
+  };
+  for (const layer& one : g.layers) {
+    if (one.weights_of.empty()) continue;
+    const std::optional<std::size_t> own = weights_of(one.name);
+    const std::optional<std::size_t> other = weights_of(one.weights_of);
+    if (own && other) of.tied.emplace_back(*own, *other);
+  }
+}
+
 LAYERBENCH_INLINE dims result_of(const layer& of) {
   return of_role(of.op, op::role::destination).front().tensor();
 }
@@ -177,6 +193,7 @@ LAYERBENCH_INLINE step inference_step(const graph& g, dtype type, const op_names
                               : created.tensors[static_cast<std::size_t>(written_operand)]);
     result.calls.push_back(std::move(created));
   }
+  detail::tie_weights(result, g);
   return result;
 }
 

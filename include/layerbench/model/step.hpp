@@ -10,6 +10,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <layerbench/model/graph.hpp>
@@ -73,6 +74,9 @@ struct step {
   std::vector<packed_tensor> packed = {};
   dtype type = dtype::f32;
   bool reuses_memory = false;  ///< activations are written over others
+  /// Weights, and those of another layer, which the model has as one tensor. The step has two,
+  /// since a library's calls may want each in another order.
+  std::vector<std::pair<std::size_t, std::size_t>> tied = {};
 
   [[nodiscard]] std::vector<op::operand> operands_of(const call& of) const {
     return of.op.operands(of.pass, type);
@@ -104,6 +108,9 @@ namespace detail {
 
 /// How many layers read what each layer writes.
 [[nodiscard]] std::vector<int> readers(const graph& g);
+
+/// Fills step::tied.
+void tie_weights(step& of, const graph& g);
 
 /// Extents of what a layer writes, or of the kept tensor that it writes a part of.
 [[nodiscard]] dims result_of(const layer& of);

@@ -59,6 +59,7 @@ class training_builder {
     zero_gradients();
     part_ = step_part::update;
     for (call& update : parameters_.updates()) add(std::move(update));
+    tie_weights(result_, graph_);
     return std::move(result_);
   }
 
