@@ -234,18 +234,25 @@ TEST(LargestBatch, OfResNet50InPytorchNeedsLessThanASmallerOne) {
 TEST(MemoryOfPytorch, IsThatOfItsTensors) {
   std::ifstream file(std::filesystem::path(LAYERBENCH_SOURCE_DIR) / "tests/data/torch_memory.json");
   const json::value recorded = json::value::parse(file);
-  EXPECT_EQ(recorded.at("cases").size(), 24U);
+  EXPECT_EQ(recorded.at("cases").size(), 33U);
   for (const json::value& one : recorded.at("cases")) {
     const std::string name = one.at("model");
     const std::string phase = one.at("phase");
-    const model::graph g = model::load(model::find(name, LAYERBENCH_SHAPES_DIR),
-                                       {{"batch", one.at("batch").get<std::int64_t>()}});
+    model::parameter_values sizes;
+    for (const std::string size : {"batch", "tokens", "context"}) {
+      if (one.contains(size)) sizes[size] = one.at(size).get<std::int64_t>();
+    }
+    const model::graph g = model::load(model::find(name, LAYERBENCH_SHAPES_DIR), sizes);
     const memory_parts parts = memory_of(g, phase, dtype::f32, memory_policy::pytorch).parts;
+    if (one.contains("weights")) {
+      EXPECT_EQ(parts[memory_kind::weights], one.at("weights"));
+    }
     const auto bytes =
-        static_cast<double>(parts[memory_kind::gradients] + parts[memory_kind::activations]);
+        static_cast<double>(parts[memory_kind::gradients] + parts[memory_kind::activations] +
+                            parts[memory_kind::cache]);
     const double error = bytes / one.at("bytes").get<double>() - 1;
-    // In ResNet's blocks, Python keeps the source of the downsampling until its batch norm is done.
-    const double most = name == "resnet50" && phase == "inference" ? 0.08 : 0.015;
+    // Variables of Python keep the source of BERT's layer and that of its first one, too.
+    const double most = name == "bert_base" && phase == "inference" ? 0.19 : 0.015;
     EXPECT_LT(std::abs(error), most) << one;
   }
 }

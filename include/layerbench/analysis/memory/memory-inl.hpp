@@ -16,6 +16,7 @@
 #include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/model/step_layout.hpp>
 #include <layerbench/model/training.hpp>
+#include <layerbench/op/activation.hpp>
 #include <layerbench/op/append.hpp>
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/update.hpp>
@@ -91,15 +92,62 @@ struct tensor_use {
   return pool != nullptr && pool->kind == op::pool_kind::max ? pool : nullptr;
 }
 
-/// The step with the tensors of PyTorch: max pooling writes argmax indices in inference, too.
+/// The step with the tensors of PyTorch: max pooling writes argmax indices in inference, too, and
+/// gelu, which has no form in place, writes a new tensor (torch/nn/functional.py).
 [[nodiscard]] inline model::step as_in_pytorch(model::step of) {
-  for (model::call& one : of.calls) {
-    const bool without_indices = max_pool(one.op) != nullptr && one.pass == op::pass::fwd;
-    if (!without_indices || !one.op.has(op::pass::fwd_training)) continue;
-    one.pass = op::pass::fwd_training;
-    one.tensors.push_back(of.new_tensor());
+  for (std::size_t i = 0; i < of.calls.size(); ++i) {
+    model::call& one = of.calls[i];
+    const auto* activation = one.op.get<op::activation>();
+    if (one.pass != op::pass::fwd) continue;
+    if (max_pool(one.op) != nullptr && one.op.has(op::pass::fwd_training)) {
+      one.pass = op::pass::fwd_training;
+      one.tensors.push_back(of.new_tensor());
+    } else if (activation != nullptr && activation->kind == op::activation_kind::gelu &&
+               one.tensors.front() == one.tensors.back()) {
+      const std::size_t overwritten = one.tensors.front();
+      const std::size_t written = of.new_tensor();
+      one.tensors.back() = written;
+      for (std::size_t later = i + 1; later < of.calls.size(); ++later) {
+        std::ranges::replace(of.calls[later].tensors, overwritten, written);
+      }
+    }
   }
   return of;
+}
+
+/// Keeps the source of a block, such as a residual one, until its branches meet: there, a variable
+/// of the Python function that computes the block refers to it.
+inline void keep_sources_of_blocks(std::vector<tensor_use>& all, const model::step& of) {
+  std::vector<std::size_t> before(of.tensors);  // the tensor that every path to a tensor crosses
+  std::vector<std::size_t> depth(of.tensors, 0);
+  std::iota(before.begin(), before.end(), std::size_t{0});
+  for (std::size_t i = 0; i < of.calls.size(); ++i) {
+    const model::call& one = of.calls[i];
+    if (one.part != model::step_part::forward) continue;
+    const std::vector<op::operand> operands = of.operands_of(one);
+    std::optional<std::size_t> block;
+    bool is_joint = false;
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      std::size_t source = one.tensors[o];
+      if (operands[o].role != op::role::source || all[source].is_kept) continue;
+      if (!block) block = source;
+      is_joint = is_joint || *block != source;
+      while (*block != source && (depth[*block] > 0 || depth[source] > 0)) {
+        std::size_t& deeper = depth[*block] > depth[source] ? *block : source;
+        deeper = before[deeper];
+      }
+      if (*block != source) block.reset();  // they come from the model's inputs
+      if (!block) break;
+    }
+    if (!block) continue;
+    if (is_joint) all[*block].last = std::max(all[*block].last, i);
+    for (std::size_t o = 0; o < operands.size(); ++o) {
+      const std::size_t written = one.tensors[o];
+      if (operands[o].role != op::role::destination || written == *block) continue;
+      before[written] = *block;
+      depth[written] = depth[*block] + 1;
+    }
+  }
 }
 
 /// Adds the square roots of Adam's second moments. PyTorch updates all weights at once on a GPU,
@@ -115,6 +163,39 @@ inline void add_roots_of_adam(std::vector<tensor_use>& all, const model::step& o
       if (operands[o].name != "second_moment") continue;
       all.push_back(
           {all[of.calls[i].tensors[o]].bytes, memory_kind::state, *first, *first, true, false});
+    }
+  }
+}
+
+/// Tied weights are one tensor, which is updated once.
+inline void leave_out_tied_weights(std::vector<tensor_use>& all, const model::step& of) {
+  for (const auto& [own, other] : of.tied) {
+    all[own].bytes = 0;
+    for (const model::call& one : of.calls) {
+      const auto* update = one.op.get<op::update>();
+      if (update == nullptr || !one.uses(own)) continue;
+      const std::size_t each = one.tensors.size() / update->sizes.size();
+      for (auto first = one.tensors.begin(); first != one.tensors.end();
+           first += static_cast<std::ptrdiff_t>(each)) {
+        const std::span of_one(first, each);
+        if (std::ranges::find(of_one, own) == of_one.end()) continue;
+        for (const std::size_t tensor : of_one) {
+          if (all[tensor].kind == memory_kind::state) all[tensor].bytes = 0;
+        }
+      }
+    }
+  }
+}
+
+/// A cache grows by a copy behind which the tokens are written: DynamicLayer.update of
+/// transformers/cache_utils.py.
+inline void add_copies_of_caches(std::vector<tensor_use>& all, const model::step& of) {
+  for (std::size_t i = 0; i < of.calls.size(); ++i) {
+    if (of.calls[i].op.get<op::append>() == nullptr) continue;
+    const std::size_t written = of.calls[i].tensors.back();
+    for (const model::packed_tensor& packed : of.packed) {
+      if (std::ranges::find(packed.parts, written) == packed.parts.end()) continue;
+      all.push_back({all[packed.whole].bytes, memory_kind::cache, i, i, true, false});
     }
   }
 }
@@ -135,6 +216,9 @@ inline void add_roots_of_adam(std::vector<tensor_use>& all, const model::step& o
       last = std::max(last, i);
     }
   }
+  keep_sources_of_blocks(all, of);
+  leave_out_tied_weights(all, of);
+  add_copies_of_caches(all, of);
   add_roots_of_adam(all, of);
   return all;
 }
