@@ -6,7 +6,8 @@ int main(int argc, char** argv) {
   using namespace layerbench;
   return run::main(
       argc, argv,
-      programs::suite_program({.name = "bench_pool",
-                               .purpose = "Times the pooling layers of deep-learning models.",
-                               .ops = {"pool"}}));
+      programs::suite_program(
+          {.name = "bench_pool",
+           .purpose = "Times the layers of deep-learning models that pool or resample images.",
+           .ops = {"pool", "resample"}}));
 }

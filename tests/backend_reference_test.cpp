@@ -295,6 +295,15 @@ TEST(reference_pad, puts_zeros_around_its_source) {
   EXPECT_THAT(reference_result(o, {{1, 2, 3, 4}}), ElementsAre(0, 1, 2, 0, 3, 4, 0, 0, 0));
 }
 
+TEST(reference_resample, interpolates_between_centres_and_repeats_the_outermost) {
+  op::resample o{.h = 1, .w = 2, .p = 1, .q = 4};
+  EXPECT_THAT(reference_result(o, {{0, 4}}), ElementsAre(0, 1, 3, 4));
+  o = {.h = 1, .w = 4, .p = 1, .q = 2};
+  EXPECT_THAT(reference_result(o, {{0, 2, 8, 4}}), ElementsAre(1, 6));
+  o = {.kind = op::resample_kind::nearest, .h = 1, .w = 2, .p = 2, .q = 4};
+  EXPECT_THAT(reference_result(o, {{5, 6}}), ElementsAre(5, 5, 6, 6, 5, 5, 6, 6));
+}
+
 TEST(reference_slice, takes_positions_along_its_axis) {
   const op::slice o{{2, 3}, {1}, {1}, 2};
   EXPECT_THAT(reference_result(o, {{1, 2, 3, 4, 5, 6}}), ElementsAre(2, 3, 5, 6));

@@ -212,9 +212,10 @@ class OnnxModels(Case):
             self.assertEqual((shape["n"], shape["h"], shape["w"]), ("batch", 48, 192))
 
     def test_what_is_left_out_counts(self):
-        file = self.models / "resize_between_convs.onnx"
+        file = self.models / "cubic_resize_between_convs.onnx"
         self.tool("import", "onnx", file, code=4)
-        self.assertEqual(self.layers_of("resize_between_convs", "--allow-partial"), ["conv"] * 3)
+        layers = self.layers_of("cubic_resize_between_convs", "--allow-partial")
+        self.assertEqual(layers, ["conv"] * 3)
         self.assertIn("left_out", json.loads((self.folder / "net.json").read_text()))
         self.tool("import", "onnx", self.models / "convinteger.onnx", code=4)
         refused = self.tool("import", "onnx", self.models / "convinteger.onnx", "--allow-partial",
@@ -234,7 +235,7 @@ class OnnxModels(Case):
         for words in (["lenet5"], ["--batch=1,2", "lenet5"], ["lenet5", "--model=alexnet"]):
             self.assertIn("lenet5", self.bench("bench_model", *words, "--list").stdout)
         self.bench("bench_model", "no_such_model", "--list", code=5)
-        self.bench("bench_model", self.models / "resize_between_convs.onnx", "--list", code=4)
+        self.bench("bench_model", self.models / "cubic_resize_between_convs.onnx", "--list", code=4)
 
 
 class ResultFiles(Case):

@@ -225,6 +225,15 @@ std::int64_t rounded_up_outputs(std::int64_t size, std::int64_t before, std::int
   }
 }
 
+TEST(resample, computes_nothing_where_it_copies) {
+  resample o{.n = 2, .c = 3, .h = 4, .w = 5, .p = 8, .q = 10};
+  EXPECT_EQ(o.work(pass::fwd).flops, 2 * 3 * 8 * 10 * 7);
+  o.kind = resample_kind::nearest;
+  EXPECT_EQ(o.work(pass::fwd).flops, 0);
+  o.q = 12;
+  EXPECT_THROW(o.validate(), invalid_field);
+}
+
 TEST(pool, counts_what_a_brute_force_walk_counts) {
   dice d(23);
   for (int i = 0; i < 3000; ++i) {

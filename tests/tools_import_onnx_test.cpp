@@ -768,12 +768,26 @@ TEST_F(ImportOnnx, WhatFollowsARefusedNodeIsLeftOutAndCounts) {
   EXPECT_GE(left_out_of(known), 0);
 }
 
+TEST_F(ImportOnnx, ResizedImages) {
+  const auto resized_by = [&](float height, float width, const char* mode) {
+    pb::model net = base();
+    net.raw(5, pb::tensor("by", {4}).real(4, 1).real(4, 1).real(4, height).real(4, width));
+    net.node("Resize", {"x", "", "by"}, {"y"}, {s("mode", mode)}).output("y");
+    return layers_of(net);
+  };
+  EXPECT_THAT(resized_by(2, 3, "nearest"),
+              ElementsAre("resample {kind:nearest,n:batch,c:6,h:8,w:7,p:16,q:21}"));
+  EXPECT_THAT(resized_by(1.5, 2, "linear"),
+              ElementsAre("resample {kind:bilinear,n:batch,c:6,h:8,w:7,p:12,q:14}"));
+}
+
 TEST_F(ImportOnnx, ResizedImagesHaveSizes) {
   pb::model net;
   net.input("x", {-1, 6, 8, 8}).weight("w", {6, 6, 3, 3}).numbers("to", {1, 6, 16, 16});
   net.raw(5, pb::tensor("by", {4}).real(4, 1).real(4, 1).real(4, 2).real(4, 2));
   const std::vector same{ints("pads", {1, 1, 1, 1})};
-  net.node("Conv", {"x", "w"}, {"a"}, same).node("Resize", {"a", "", "by"}, {"b"});
+  net.node("Conv", {"x", "w"}, {"a"}, same);
+  net.node("Resize", {"a", "", "by"}, {"b"}, {s("mode", "cubic")});
   net.node("Conv", {"b", "w"}, {"y"}, same).output("y");
   const testing::outcome done = import(net.bytes(), {"--allow-partial"});
   EXPECT_EQ(left_out_of(done), 0);

@@ -190,6 +190,19 @@ class Network:
                           {'dims': image, 'view': ['batch', groups, c // groups, h, w],
                            'order': [0, 2, 1, 3, 4], 'reshape': image})
 
+    def reshaped(self, x, name, dims, batch='batch'):
+        """A copy of other extents behind the batch."""
+        before = ['batch', *x.dims]
+        return self.layer(name, 'transpose', [x], dims,
+                          {'dims': before, 'order': list(range(len(before))),
+                           'reshape': [batch, *dims]})
+
+    def upsample(self, x, name, factor):
+        c, h, w = x.dims
+        shape = {'kind': 'nearest', 'n': 'batch', 'c': c, 'h': h, 'w': w, 'p': factor * h,
+                 'q': factor * w}
+        return self.layer(name, 'resample', [x], (c, factor * h, factor * w), shape)
+
     def pad_channels(self, x, name, k):
         """Zeros before and after the channels, so that there are k."""
         c, h, w = x.dims
@@ -1401,6 +1414,139 @@ def detection():
         x = net.dropout(net.activation(net.fc(x, f'fc{i}', 4096), f'relu{i}'), f'drop{i}')
     scores = net.fc(x, 'cls_score', 21)
     net.concat([scores, net.fc(x, 'bbox_pred', 84)], 'output')
+    yield net
+
+
+class Yolo11:
+    """YOLO11 of one size: blocks have the names of ultralytics' classes."""
+
+    def __init__(self, net, classes=80):
+        self.net, self.classes = net, classes
+        net.epsilon = 0.001
+
+    def conv(self, x, name, k, size=1, stride=1, kind='swish', groups=1):
+        return self.net.conv_bn(x, name, k, size, stride, size // 2, kind=kind, groups=groups)
+
+    def bottleneck(self, x, name, inner):
+        y = self.conv(self.conv(x, name + '_cv1', inner, 3), name + '_cv2', x.dims[0], 3)
+        return self.net.add(x, y, name + '_add')
+
+    def c3k(self, x, name):
+        half = x.dims[0] // 2
+        y = self.conv(x, name + '_cv1', half)
+        for i in range(2):
+            y = self.bottleneck(y, f'{name}_m{i}', half)
+        y = self.net.concat([y, self.conv(x, name + '_cv2', half)], name + '_concat')
+        return self.conv(y, name + '_cv3', x.dims[0])
+
+    def halves(self, x, name):
+        half = x.dims[0] // 2
+        return [self.net.slice_channels(x, f'{name}_slice{i}', i * half, half) for i in range(2)]
+
+    def c3k2(self, x, name, k, deep, share=0.5):
+        parts = self.halves(self.conv(x, name + '_cv1', 2 * int(k * share)), name)
+        last, inside = parts[1], name + '_m0'
+        parts.append(self.c3k(last, inside) if deep else
+                     self.bottleneck(last, inside, last.dims[0] // 2))
+        return self.conv(self.net.concat(parts, name + '_concat'), name + '_cv2', k)
+
+    def sppf(self, x, name):
+        parts = [self.conv(x, name + '_cv1', x.dims[0] // 2)]
+        for i in range(3):
+            parts.append(self.net.max_pool(parts[-1], f'{name}_pool{i}', 5, 1, 2))
+        return self.conv(self.net.concat(parts, name + '_concat'), name + '_cv2', x.dims[0])
+
+    def attention(self, x, name, d=64):
+        """Of heads of d values, with queries and keys of half the width."""
+        net, (c, h, w) = self.net, x.dims
+        heads, tokens = c // d, h * w
+        y = net.reshaped(self.conv(x, name + '_qkv', 2 * c, kind=None), name + '_heads',
+                         (heads, 2 * d, tokens))
+        parts = {}
+        for part, begin, size in (('query', 0, d // 2), ('key', d // 2, d // 2), ('value', d, d)):
+            parts[part] = net.layer(f'{name}_{part}', 'slice', [y], (heads, size, tokens),
+                                    {'dims': ['batch', *y.dims], 'axis': 2,
+                                     **({'begin': begin} if begin else {}), 'size': size})
+        batch = ['batch', heads]
+        query, key, value = (net.reshaped(part, f'{name}_{which}_copy', part.dims[1:], batch)
+                             for which, part in parts.items())
+        scores = net.layer(name + '_scores', 'gemm', [query, key], (tokens, tokens),
+                           {'m': tokens, 'n': tokens, 'k': d // 2, 'batch': batch,
+                            'a_transposed': True})
+        scores = net.layer(name + '_softmax', 'softmax', [scores], scores.dims,
+                           {'dims': [batch, *scores.dims], 'axis': 2})
+        y = net.layer(name + '_product', 'gemm', [value, scores], (d, tokens),
+                      {'m': d, 'n': tokens, 'k': tokens, 'batch': batch, 'b_transposed': True})
+        y = net.layer(name + '_image', 'transpose', [y], x.dims,
+                      {'dims': [batch, *y.dims], 'order': [0, 1, 2], 'reshape': ['batch', *x.dims]})
+        places = self.conv(net.reshaped(parts['value'], name + '_pe_copy', x.dims), name + '_pe', c,
+                           3, kind=None, groups=c)
+        return self.conv(net.add(y, places, name + '_pe_add'), name + '_proj', c, kind=None)
+
+    def c2psa(self, x, name):
+        half = x.dims[0] // 2
+        first, y = self.halves(self.conv(x, name + '_cv1', x.dims[0]), name)
+        y = self.net.add(y, self.attention(y, name + '_attention'), name + '_attention_add')
+        z = self.conv(self.conv(y, name + '_ffn0', 2 * half), name + '_ffn1', half, kind=None)
+        y = self.net.concat([first, self.net.add(y, z, name + '_ffn_add')], name + '_concat')
+        return self.conv(y, name + '_cv2', x.dims[0])
+
+    def head(self, sources, bins=16):
+        """Box distributions and class scores of all places."""
+        net, all_places = self.net, sum(math.prod(x.dims[1:]) for x in sources)
+        wide = max(sources[0].dims[0], self.classes)
+        boxes, scores = [], []
+        for i, x in enumerate(sources):
+            places = math.prod(x.dims[1:])
+            y, name = x, f'box{i}'
+            for j in range(2):
+                y = self.conv(y, f'{name}_{j}', 4 * bins, 3)
+            y = net.conv(y, name + '_2', 4 * bins, 1, bias=True)
+            boxes.append(net.reshaped(y, name + '_copy', (4 * bins, places)))
+            y, name = x, f'class{i}'
+            for j in range(2):
+                y = self.conv(y, f'{name}_{j}_depthwise', y.dims[0], 3, groups=y.dims[0])
+                y = self.conv(y, f'{name}_{j}', wide)
+            y = net.conv(y, name + '_2', self.classes, 1, bias=True)
+            scores.append(net.reshaped(y, name + '_copy', (1, self.classes, places)))
+
+        def joined(parts, name):
+            dims = (*parts[0].dims[:-1], all_places)
+            return net.layer(name, 'concat', parts, dims,
+                             {'dims': ['batch', *dims], 'axis': len(dims),
+                              'sizes': [part.dims[-1] for part in parts]})
+        x = joined(boxes, 'boxes')
+        x = net.layer('dfl_transpose', 'transpose', [x], (bins, 4, all_places),
+                      {'dims': ['batch', *x.dims], 'view': ['batch', 4, bins, all_places],
+                       'order': [0, 2, 1, 3]})
+        x = net.conv(net.softmax(x, 'dfl_softmax'), 'dfl', 1, 1)
+        y = net.activation(joined(scores, 'classes'), 'class_sigmoid', 'sigmoid')
+        dims = (1, 4 + self.classes, all_places)
+        net.layer('output', 'concat', [x, y], dims,
+                  {'dims': ['batch', *dims], 'axis': 2, 'sizes': [4, self.classes]})
+
+
+@family('detection')
+def yolo11():
+    net = Network(
+        'yolo11n', 'YOLO11n, COCO, 640x640',
+        'Jocher and Qiu 2024, as ultralytics exports yolo11n.yaml. Left out: the corners of boxes '
+        'from their distances, non-maximum suppression', 'coco', (3, 640, 640))
+    yolo = Yolo11(net)
+    x = yolo.conv(yolo.conv(net.input, 'conv0', 16, 3, 2), 'conv1', 32, 3, 2)
+    x = yolo.conv(yolo.c3k2(x, 'block2', 64, False, 0.25), 'conv3', 64, 3, 2)
+    p3 = yolo.c3k2(x, 'block4', 128, False, 0.25)
+    p4 = yolo.c3k2(yolo.conv(p3, 'conv5', 128, 3, 2), 'block6', 128, True)
+    x = yolo.c3k2(yolo.conv(p4, 'conv7', 256, 3, 2), 'block8', 256, True)
+    p5 = yolo.c2psa(yolo.sppf(x, 'sppf9'), 'psa10')
+    x = net.concat([net.upsample(p5, 'upsample11', 2), p4], 'concat12')
+    p4 = yolo.c3k2(x, 'block13', 128, False)
+    x = net.concat([net.upsample(p4, 'upsample14', 2), p3], 'concat15')
+    p3 = yolo.c3k2(x, 'block16', 64, False)
+    x = net.concat([yolo.conv(p3, 'conv17', 64, 3, 2), p4], 'concat18')
+    p4 = yolo.c3k2(x, 'block19', 128, False)
+    x = net.concat([yolo.conv(p4, 'conv20', 128, 3, 2), p5], 'concat21')
+    yolo.head([p3, p4, yolo.c3k2(x, 'block22', 256, True)])
     yield net
 
 

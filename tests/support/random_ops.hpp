@@ -143,6 +143,16 @@ inline op::batchnorm roll(dice& d, std::type_identity<op::batchnorm> /*tag*/) {
   return o;
 }
 
+inline op::resample roll(dice& d, std::type_identity<op::resample> /*tag*/) {
+  op::resample o{
+      .n = d.between(1, 3), .c = channels(d), .h = d.between(1, 9), .w = d.between(1, 9)};
+  if (d.chance()) o.kind = op::resample_kind::nearest;
+  const bool copies = o.kind == op::resample_kind::nearest;
+  o.p = copies ? o.h * d.between(1, 3) : d.between(1, 20);
+  o.q = copies ? o.w * d.between(1, 3) : d.between(1, 20);
+  return o;
+}
+
 inline op::lrn roll(dice& d, std::type_identity<op::lrn> /*tag*/) {
   return {.n = d.between(1, 3),
           .c = channels(d),

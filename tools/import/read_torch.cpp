@@ -508,6 +508,8 @@ class reader {
     if (axes_of_input(0) != axes + 2) refuse("without a batch");
   }
 
+  void resample() { give_text("mode", node_.call == "upsample_nearest2d" ? "nearest" : "linear"); }
+
   void reduction() {
     if (argument("other") != nullptr) return refuse("over other than height and width");
     give_list("axes", integers("dim"));
@@ -775,6 +777,7 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
      {"AdaptiveAveragePool", {"self"}, &reader::adaptive_pool}},
     {"adaptive_max_pool1d adaptive_max_pool2d",
      {"AdaptiveMaxPool", {"self"}, &reader::adaptive_pool}},
+    {"upsample_nearest2d upsample_bilinear2d", {"Resize", {"input"}, &reader::resample}},
     {"mean", {"ReduceMean", {"self"}, &reader::reduction}},
     {"amax max", {"ReduceMax", {"self"}, &reader::reduction}},
     {"batch_norm _native_batch_norm_legit_no_training",

@@ -19,6 +19,7 @@
 #include <layerbench/op/multiply.hpp>
 #include <layerbench/op/pad.hpp>
 #include <layerbench/op/pool.hpp>
+#include <layerbench/op/resample.hpp>
 #include <layerbench/op/rnn.hpp>
 #include <layerbench/op/rotary.hpp>
 #include <layerbench/op/slice.hpp>
@@ -254,6 +255,24 @@ view batch_normalization(converter& to) {
   return to.append(
       op::batchnorm{n, c, h, w, epsilon_of(to.of()), to.of().has_input(1), to.of().has_input(2)},
       {x});
+}
+
+/// By any rule for the places of centres, which changes the weights alone.
+view resample(converter& to) {
+  const view& x = to.source(0);
+  const auto [n, c, h, w] = image_of(to, x.extents);
+  const dims& result = to.extents();
+  const std::string_view mode = to.of().text("mode", "nearest");
+  const bool bilinear = mode == "linear" || mode == "bilinear";
+  if (!bilinear && mode != "nearest") throw unknown("in mode " + std::string(mode));
+  if (result.size() != 4 || result[0] != x.extents[0] || result[1] != x.extents[1]) {
+    throw unknown("over other than height and width");
+  }
+  const std::int64_t p = to.plain(result[2]);
+  const std::int64_t q = to.plain(result[3]);
+  if (!bilinear && (p % h != 0 || q % w != 0)) throw unknown("by a factor that is not whole");
+  const auto kind = bilinear ? op::resample_kind::bilinear : op::resample_kind::nearest;
+  return to.append(op::resample{kind, n, c, h, w, p, q}, {x});
 }
 
 view local_norm(converter& to) {
@@ -1174,6 +1193,8 @@ const std::unordered_map<std::string_view, rule> rules{
     {"ReduceMax", reduce<op::pool_kind::max>},
     {"BatchNormalization", batch_normalization},
     {"LRN", local_norm},
+    {"Resize", resample},
+    {"Upsample", resample},
     {"MatMul", matmul},
     {"QLinearMatMul", matmul},
     {composed_linear, matmul},

@@ -23,6 +23,7 @@
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/quantize.hpp>
 #include <layerbench/op/reorder.hpp>
+#include <layerbench/op/resample.hpp>
 #include <layerbench/op/rnn.hpp>
 #include <layerbench/op/rotary.hpp>
 #include <layerbench/op/slice.hpp>
@@ -35,8 +36,8 @@ namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
 using builtin =
-    list<conv, deconv, gemm, embedding, pool, batchnorm, lrn, layernorm, rnn, attention, append,
-         rotary, activation, add, concat, multiply, pad, slice, transpose, softmax, reorder,
+    list<conv, deconv, gemm, embedding, pool, resample, batchnorm, lrn, layernorm, rnn, attention,
+         append, rotary, activation, add, concat, multiply, pad, slice, transpose, softmax, reorder,
          quantize, dropout, cross_entropy, update, stream, allreduce, collective>;
 
 }  // namespace layerbench::op

@@ -103,11 +103,12 @@ LAYERBENCH_INLINE markup palette::definitions() const {
 }
 
 LAYERBENCH_INLINE std::size_t palette::kind(std::string_view op) {
-  constexpr std::array<std::string_view, 28> known{
-      "conv",      "gemm",   "batchnorm", "activation", "pool",      "add",           "attention",
-      "layernorm", "concat", "multiply",  "softmax",    "rnn",       "embedding",     "deconv",
-      "lrn",       "update", "dropout",   "reorder",    "pad",       "slice",         "transpose",
-      "append",    "rotary", "quantize",  "stream",     "allreduce", "cross_entropy", "collective"};
+  constexpr std::array<std::string_view, 29> known{
+      "conv",      "gemm",      "batchnorm",     "activation", "pool",    "add",
+      "attention", "layernorm", "concat",        "multiply",   "softmax", "rnn",
+      "embedding", "deconv",    "lrn",           "update",     "dropout", "reorder",
+      "pad",       "slice",     "transpose",     "append",     "rotary",  "quantize",
+      "stream",    "allreduce", "cross_entropy", "collective", "resample"};
   const auto found = std::ranges::find(known, op);
   if (found != known.end()) return static_cast<std::size_t>(found - known.begin());
   constexpr std::size_t others = colours.size() * hatchings.size() - known.size();

@@ -23,6 +23,7 @@
 #include <layerbench/backend/onednn/pool.hpp>
 #include <layerbench/backend/onednn/quantize.hpp>
 #include <layerbench/backend/onednn/reorder.hpp>
+#include <layerbench/backend/onednn/resample.hpp>
 #include <layerbench/backend/onednn/rnn.hpp>
 #include <layerbench/backend/onednn/rotary.hpp>
 #include <layerbench/backend/onednn/slice.hpp>

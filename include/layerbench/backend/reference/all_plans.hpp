@@ -22,6 +22,7 @@
 #include <layerbench/backend/reference/pool.hpp>
 #include <layerbench/backend/reference/quantize.hpp>
 #include <layerbench/backend/reference/reorder.hpp>
+#include <layerbench/backend/reference/resample.hpp>
 #include <layerbench/backend/reference/rnn.hpp>
 #include <layerbench/backend/reference/rotary.hpp>
 #include <layerbench/backend/reference/slice.hpp>
