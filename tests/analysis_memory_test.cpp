@@ -194,6 +194,31 @@ TEST_F(Memory, SweepsHaveNone) {
   EXPECT_THROW(static_cast<void>(step_in_memory(sweep, "inference", dtype::f32)), usage_error);
 }
 
+TEST_F(Memory, CountsWhatResultFilesKnowOfChains) {
+  const result::case_name of_block{"onednn", "f32", "block", 1, {{"phase", "training"}}};
+  result::results file;
+  result::measurement row;
+  row.name = {of_block, "conv", "fwd", "conv1", "model"};
+  row.counters["workspace_bytes"] = 100;
+  file.rows = {row};
+  file.manifest[of_block] = {
+      {"conv1", "conv", "fwd", "n:1,c:4,h:8,w:8,k:4,r:1,s:1", 1},
+      {"conv1_reorder", "reorder", "fwd", "dims:4x4x10x10,from:abcd,to:acdb", 2, true}};
+  const auto known = [&](std::string_view phase) {
+    return measured_beside_tensors({&file, 1}, model::load(path_), phase, dtype::f32);
+  };
+  EXPECT_FALSE(known("inference"));
+  const memory_beside_tensors beside = known("training").value();
+  EXPECT_EQ(beside.scratch, 100);
+  EXPECT_EQ(beside.reorders, 2 * 2 * 4096);  // each 6400 bytes, on two pages
+  const model::step step = step_of("training");
+  const auto more = [&](memory_policy policy) {
+    return memory_of(step, policy, beside).bytes() - memory_of(step, policy).bytes();
+  };
+  EXPECT_EQ(more(memory_policy::kept), 100 + beside.reorders);
+  EXPECT_EQ(more(memory_policy::pytorch), 100);
+}
+
 TEST(LargestBatch, IsTheLastThatFits) {
   for (const std::int64_t largest : {0, 1, 2, 3, 7, 8, 100, 1000}) {
     const auto needed = [&](std::int64_t batch) { return batch <= largest ? 10 : 11; };

@@ -69,23 +69,24 @@ analysis::memory_report report_of(const memory_options& asked, const common_opti
   const std::vector<result::results> files = read_files(asked.results);
   model::graph graph = load(*asked.model, common);
   const dtype type = asked.model->type();
-  const auto scratch = analysis::scratch_memory(files, graph, asked.phase(), type);
-  if (!files.empty() && !scratch) {
+  const auto measured = analysis::measured_beside_tensors(files, graph, asked.phase(), type);
+  if (!files.empty() && !measured) {
     throw nothing_matched(fmt::format("--scratch: no row is of '{}', {}, {}, batch {}", graph.name,
                                       asked.phase(), name(type), model::batch(graph)));
   }
   model::step step = analysis::step_in_memory(graph, asked.phase(), type, asked.how);
   analysis::live_memory live = analysis::live_memory_of(step);
-  analysis::memory_report result{std::move(graph),   asked.phase(),   asked.how,
-                                 std::move(step),    std::move(live), {},
-                                 scratch.has_value()};
+  analysis::memory_report result{std::move(graph),    asked.phase(),   asked.how,
+                                 std::move(step),     std::move(live), {},
+                                 measured.has_value()};
   for (std::size_t i = 0; i < policy_names.size(); ++i) {
     const auto policy = static_cast<analysis::memory_policy>(i);
     const bool wanted =
         asked.policies.empty() || std::ranges::find(asked.policies, policy) != asked.policies.end();
     if (!wanted) continue;
-    result.totals.push_back(
-        analysis::memory_of(result.step, policy, {scratch.value_or(0), asked.contexts}));
+    analysis::memory_beside_tensors beside = measured.value_or(analysis::memory_beside_tensors{});
+    beside.contexts = asked.contexts;
+    result.totals.push_back(analysis::memory_of(result.step, policy, beside));
   }
   result.limit = asked.limit;
   if (asked.limit) result.batches = largest_batches(result, asked, common);
@@ -160,7 +161,8 @@ void add_memory(CLI::App& app) {
   CLI::Option* results =
       add_values(*command, "--scratch", "FILE", options->results,
                  "Result files with rows of the step, at its batch: add the most scratch memory "
-                 "that a call has; not with --fits");
+                 "that a call has, and in a chain the tensors of the library's reorders; not with "
+                 "--fits");
   command
       ->add_option("--fits", options->limit,
                    "Also name the largest batch that needs at most this much\n--fits=16GB")

@@ -44,6 +44,8 @@ namespace detail {
                        {"rest_bytes", total.rest},
                        {"scratch_bytes", of.scratch_known ? json::value(total.beside.scratch)
                                                           : json::value(nullptr)},
+                       {"reorders_bytes", of.scratch_known ? json::value(total.beside.reorders)
+                                                           : json::value(nullptr)},
                        {"contexts_bytes", total.beside.contexts},
                        {"largest_batch", of.limit && of.batches[i] > 0 ? json::value(of.batches[i])
                                                                        : json::value(nullptr)}};

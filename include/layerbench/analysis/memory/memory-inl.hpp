@@ -12,12 +12,14 @@
 #include <layerbench/analysis/memory/memory.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/model/memory_reuse.hpp>
 #include <layerbench/model/reuse_distance.hpp>
 #include <layerbench/model/step_layout.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/append.hpp>
+#include <layerbench/op/builtin.hpp>
 #include <layerbench/op/pool.hpp>
 #include <layerbench/op/update.hpp>
 
@@ -281,6 +283,20 @@ inline void add_copies_of_caches(std::vector<tensor_use>& all, const model::step
   return fits;
 }
 
+/// Each reorder that a backend adds writes a tensor, on its own pages.
+[[nodiscard]] inline std::int64_t bytes_of_reorders(const std::vector<result::planned>& step,
+                                                    dtype type) {
+  constexpr std::int64_t page = 4096;
+  std::int64_t sum = 0;
+  for (const result::planned& one : step) {
+    const auto op = one.inserted ? op::from_key(one.op, one.key) : std::nullopt;
+    if (!op) continue;
+    const std::int64_t bytes = op::bytes(op->operands(op::pass::fwd, type).back());
+    sum += one.count * rounded_up(bytes, page);
+  }
+  return sum;
+}
+
 }  // namespace detail
 
 LAYERBENCH_INLINE model::step step_in_memory(const model::graph& of, std::string_view phase,
@@ -307,6 +323,7 @@ LAYERBENCH_INLINE live_memory live_memory_of(const model::step& of) {
 LAYERBENCH_INLINE memory_total memory_of(const model::step& of, memory_policy policy,
                                          const memory_beside_tensors& beside) {
   memory_total result{policy, {}, 0, beside};
+  if (policy != memory_policy::kept) result.beside.reorders = 0;
   if (policy == memory_policy::pytorch) {
     const model::step in_pytorch = detail::as_in_pytorch(of);
     const std::vector<detail::tensor_use> all = detail::tensors_in_pytorch(in_pytorch);
@@ -326,29 +343,35 @@ LAYERBENCH_INLINE memory_total memory_of(const model::step& of, memory_policy po
   return result;
 }
 
-LAYERBENCH_INLINE std::optional<std::int64_t> scratch_memory(std::span<const result::results> files,
-                                                             const model::graph& of,
-                                                             std::string_view phase, dtype type) {
-  std::optional<std::int64_t> most;
-  const auto add = [&](const result::measurement& row) {
-    const result::case_name& measured = row.name.model_case;
-    const auto found = row.counters.find("workspace_bytes");
+LAYERBENCH_INLINE std::optional<memory_beside_tensors> measured_beside_tensors(
+    std::span<const result::results> files, const model::graph& of, std::string_view phase,
+    dtype type) {
+  std::optional<memory_beside_tensors> known;
+  const auto is_of_step = [&](const result::case_name& measured) {
     const bool same_texts = std::ranges::all_of(model::text_parameters, [&](std::string_view name) {
       return !measured.count(name) || measured.count(name) == model::parameter(of, name);
     });
-    const bool same_fusion = measured.parameter("fusion", "") == of.fusion;
-    if (found == row.counters.end() || measured.model != of.name || !same_texts || !same_fusion ||
-        measured.batch != model::batch(of) || measured.phase() != phase ||
-        measured.dtype != name(type)) {
-      return;
-    }
-    most = std::max(most.value_or(0), static_cast<std::int64_t>(found->second));
+    return measured.model == of.name && same_texts &&
+           measured.parameter("fusion", "") == of.fusion && measured.batch == model::batch(of) &&
+           measured.phase() == phase && measured.dtype == name(type);
+  };
+  const auto add = [&](const result::measurement& row) {
+    const auto found = row.counters.find("workspace_bytes");
+    if (found == row.counters.end() || !is_of_step(row.name.model_case)) return;
+    if (!known) known.emplace();
+    known->scratch = std::max(known->scratch, static_cast<std::int64_t>(found->second));
   };
   for (const result::results& file : files) {
     std::ranges::for_each(file.rows, add);
     std::ranges::for_each(file.chains, add);
   }
-  return most;
+  for (const result::results& file : files) {
+    for (const auto& [measured, step] : file.manifest) {
+      if (!known || !is_of_step(measured)) continue;
+      known->reorders = std::max(known->reorders, detail::bytes_of_reorders(step, type));
+    }
+  }
+  return known;
 }
 
 LAYERBENCH_INLINE std::optional<std::int64_t> memory_report::cache_of_a_token() const {

@@ -78,6 +78,8 @@ struct live_memory {
 struct memory_beside_tensors {
   std::int64_t scratch = 0;   ///< of the library's calls, which share it
   std::int64_t contexts = 0;  ///< of driver and libraries
+  /// Tensors in other orders, which a library's calls want in a chain: those of `kept` alone.
+  std::int64_t reorders = 0;
 };
 
 /// What a policy takes for a step.
@@ -90,7 +92,7 @@ struct memory_total {
   memory_beside_tensors beside;
 
   [[nodiscard]] std::int64_t bytes() const {
-    return parts.total() + rest + beside.scratch + beside.contexts;
+    return parts.total() + rest + beside.scratch + beside.contexts + beside.reorders;
   }
 };
 
@@ -113,11 +115,12 @@ struct memory_total {
   return memory_of(step_in_memory(of, phase, type, how), policy, beside);
 }
 
-/// The most scratch memory that a call of the model had in result files; nothing where none has the
-/// model with this batch, phase, data type and fusion plan.
-[[nodiscard]] std::optional<std::int64_t> scratch_memory(std::span<const result::results> files,
-                                                         const model::graph& of,
-                                                         std::string_view phase, dtype type);
+/// What result files know of a model's step beside its tensors: the most scratch memory that a call
+/// had, and the results of reorders. Nothing where no file has the model with this batch, phase,
+/// data type and fusion plan.
+[[nodiscard]] std::optional<memory_beside_tensors> measured_beside_tensors(
+    std::span<const result::results> files, const model::graph& of, std::string_view phase,
+    dtype type);
 
 /// Bytes as a function of the batch.
 using bytes_of_batch = std::function<std::int64_t(std::int64_t)>;

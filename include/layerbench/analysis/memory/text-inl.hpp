@@ -58,6 +58,7 @@ namespace detail {
     add(titles[i], live.bytes[i], [&](const memory_total& total) { return total.parts.bytes[i]; });
   }
   add("rounding, free", 0, [](const memory_total& total) { return total.rest; });
+  add("reorders", 0, [](const memory_total& total) { return total.beside.reorders; });
   add("scratch", 0, [](const memory_total& total) { return total.beside.scratch; });
   add("contexts", 0, [](const memory_total& total) { return total.beside.contexts; });
   add("all", live.total(), [](const memory_total& total) { return total.bytes(); });
@@ -103,7 +104,7 @@ namespace detail {
                         name(of.totals[i].policy), batch == 0 ? "none" : std::to_string(batch));
   }
   if (!of.scratch_known) {
-    text += "  not counted: scratch memory of the library's calls (--scratch=FILE)\n";
+    text += "  not counted: scratch memory and reorders of the library (--scratch=FILE)\n";
   }
   if (of.live.unknown > 0) {
     text += fmt::format("  not counted: {} tensors of which only the library knows the size\n",
