@@ -176,10 +176,10 @@ inline void leave_out_tied_weights(std::vector<tensor_use>& all, const model::st
     for (const model::call& one : of.calls) {
       const auto* update = one.op.get<op::update>();
       if (update == nullptr || !one.uses(own)) continue;
-      const std::size_t each = one.tensors.size() / update->sizes.size();
+      const std::size_t operands = one.tensors.size() / update->sizes.size();
       for (auto first = one.tensors.begin(); first != one.tensors.end();
-           first += static_cast<std::ptrdiff_t>(each)) {
-        const std::span of_one(first, each);
+           first += static_cast<std::ptrdiff_t>(operands)) {
+        const std::span of_one(first, operands);
         if (std::ranges::find(of_one, own) == of_one.end()) continue;
         for (const std::size_t tensor : of_one) {
           if (all[tensor].kind == memory_kind::state) all[tensor].bytes = 0;
