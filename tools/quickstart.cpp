@@ -86,8 +86,9 @@ void add_quickstart(CLI::App& app) {
       "quickstart", "Times every layer of ResNet-50, VGG-16 and AlexNet here, in a minute");
   const auto folder = std::make_shared<std::string>(".");
   command
-      ->add_option("--out", *folder,
-                   "Folder of quickstart.json and of the report, quickstart.html [.]\n--out=results")
+      ->add_option(
+          "--out", *folder,
+          "Folder of quickstart.json and of the report, quickstart.html [.]\n--out=results")
       ->type_name("DIR");
   command->callback([folder] { quickstart(*folder); });
 }
