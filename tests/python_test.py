@@ -18,6 +18,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 import unittest
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -73,15 +74,18 @@ class Measure(unittest.TestCase):
         self.assertTrue(layerbench.read(caught.exception.results)["error"].notna().any())
 
     def test_an_interrupt_ends_the_program_and_keeps_its_file(self):
-        def interrupt():
-            os.kill(os.getpid(), signal.SIGINT)
         with tempfile.TemporaryDirectory() as folder:
             file = pathlib.Path(folder, "r.json")
-            timer = threading.Timer(2, interrupt)
-            timer.start()
-            with self.assertRaises((KeyboardInterrupt, layerbench.Error)):
+
+            def interrupt():
+                while not file.exists():
+                    time.sleep(0.1)
+                os.kill(os.getpid(), signal.SIGINT)
+            thread = threading.Thread(target=interrupt)
+            thread.start()
+            with self.assertRaises(KeyboardInterrupt):
                 layerbench.measure("lenet5", out=file, progress=False, max_time=300, benchmark_repetitions=10**6)
-            timer.join()
+            thread.join()
             self.assertEqual(json.loads(file.read_text())["context"]["interrupted"], "1")
 
 
