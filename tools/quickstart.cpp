@@ -12,7 +12,6 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/program_path.hpp>
-#include <layerbench/base/system.hpp>
 
 #include "commands.hpp"
 #include "process.hpp"
@@ -63,13 +62,15 @@ void quickstart(const std::string& folder) {
   if (measured != 0 && !incomplete) {
     throw error("bench_model: " + status_text(measured), exit_code_of(measured));
   }
-  const std::string tool = machine::this_program().value_or(program_path("layerbench")).string();
-  const int drawn = runner.run_visibly({{}, {tool, "report", "--quiet", results, "-o", report}});
+  const std::string shown = program_path("layerbench");
+  fs::remove(report, failed);
+  // It says once more which layers were left out.
+  runner.run_visibly({{}, {shown, "report", "--quiet", results, "-o", report}});
   check_interrupt();
   std::string text = "\n";
-  if (drawn == 0) text += fmt::format("report with all layers, for a browser: {}\n", report);
+  if (fs::exists(report))
+    text += fmt::format("report with all layers, for a browser: {}\n", report);
   text += fmt::format("every timing, with its conditions: {}\n\nnext:\n", results);
-  const std::string shown = program_path("layerbench");
   text += fmt::format("  {} predict {}    # the slowest layers\n", shown, results);
   text += fmt::format("  {} list    # other networks\n", shown);
   text += fmt::format("  {} --model=mobilenet_v2 --chain --benchmark_out={}\n", bench,
