@@ -8,7 +8,7 @@
 - What follows a line `<!-- output: ARGUMENTS -->` is what the tool prints for these arguments; `...`
   stands for lines that are left out.
 - The commands of docs/tutorial.md run, with fewer rounds than there.
-- tools/quickstart.sh warns where the machine is not fit to measure.
+- tools/quickstart.sh warns where the machine is not fit to measure, and ends as bench_model did.
 - README's number of networks is that of the shape files.
 - The generated tables, figures and texts of --help are up to date.
 - Intervals hold the steps of runs and machines that they were not learned from.
@@ -100,20 +100,33 @@ def check_tutorial(build):
                 failures.append(f"tutorial.md: leaves no build/{file}.json")
 
 
-def check_quickstart():
-    """Runs the script with programs that do nothing: it warns where the machine is not fit."""
+def check_quickstart(tool):
+    """Runs the script with a bench_model that measures nothing: it warns where the machine is not fit,
+    and ends with its exit code."""
+    stored = ROOT / "results/quickstart_2cpu_zen4.json"
     with tempfile.TemporaryDirectory() as folder:
         place = pathlib.Path(folder)
-        for name in ("tools/setup.sh", "bin/cmake", "build/release/bench/bench_model",
-                     "build/release/tools/layerbench"):
+        for name in ("tools/setup.sh", "bin/cmake", "build/release/bench/bench_model"):
             (place / name).parent.mkdir(parents=True, exist_ok=True)
-            (place / name).write_text('#!/bin/sh\n[ "$1" != --check-machine ] || exit "$FIT"\n')
+            (place / name).write_text('#!/bin/sh\n[ "$1" != --check-machine ] || exit "$FIT"\n'
+                                      f'for last; do :; done\ncp {stored} "${{last#*=}}"\n'
+                                      'echo the table; exit "$CODE"\n')
             (place / name).chmod(0o755)
+        (place / "tools/setup.sh").write_text("#!/bin/sh\n")
+        (place / "bin/cmake").write_text("#!/bin/sh\n")
+        (place / "build/release/tools").mkdir()
+        (place / "build/release/tools/layerbench").symlink_to(tool)
         shutil.copy(ROOT / "tools/quickstart.sh", place / "tools")
-        for fit, warns in (("0", False), ("4", True), ("1", False)):
-            done = subprocess.run([place / "tools/quickstart.sh"], capture_output=True, text=True,
-                                  env={"PATH": f"{place}/bin:/usr/bin:/bin", "FIT": fit}, check=False)
-            if done.returncode != 0 or ("measuring anyway" in done.stdout) != warns:
+        for fit, warns, code in (("0", False, 0), ("4", True, 4), ("1", False, 0), ("0", False, 3)):
+            done = subprocess.run([place / "tools/quickstart.sh"], capture_output=True, text=True, check=False,
+                                  env={"PATH": f"{place}/bin:/usr/bin:/bin", "FIT": fit, "CODE": str(code)})
+            report = place / "build/results/quickstart.html"
+            complete = code == 3 or (report.exists() and f"  {place}/" not in done.stdout and
+                                     "build/release/tools/layerbench predict build/results/quickstart.json"
+                                     in done.stdout)
+            report.unlink(missing_ok=True)
+            if (done.returncode != code or ("measuring anyway" in done.stdout) != warns or not complete or
+                    "the table" not in done.stdout):
                 failures.append(f"quickstart.sh: {fit} of --check-machine: {done.stdout}{done.stderr}")
 
 
@@ -146,7 +159,7 @@ def main():
     if outputs < 2:
         failures.append("README.md: its outputs are not marked")
     check_tutorial(build)
-    check_quickstart()
+    check_quickstart(build / "tools/layerbench")
     check_coverage()
     current = subprocess.run([sys.executable, ROOT / "tools/update_docs.py", "--check",
                               "--programs", build],

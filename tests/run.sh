@@ -14,10 +14,11 @@ Installs what is missing, checks the format, builds and runs the tests. CI runs 
                           shape, op, model, result) with sanitizers: preset cuda, or dev where there
                           is no CUDA toolkit. Seventeen minutes on two cores.
   tests/run.sh --full     what a release needs: also the lint, the experiments, every header alone,
-                          the installed package, the newest Google Benchmark, the preset without
-                          vendor libraries (reference), all tests under sanitizers (asan), and the
-                          tests of the reference backend for another processor, in an emulator
-                          (aarch64, on Debian). About an hour and a half on two cores.
+                          the installed package, the wheel that tools/wheel.sh compiles, the newest
+                          Google Benchmark, the preset without vendor libraries (reference), all
+                          tests under sanitizers (asan), and the tests of the reference backend for
+                          another processor, in an emulator (aarch64, on Debian). About an hour and
+                          a half on two cores.
   tests/run.sh PRESET...  only these presets (cuda, dev, reference, asan, aarch64), with all their
                           tests.
   tests/run.sh --full PRESET...
@@ -140,7 +141,7 @@ if ((!${#presets[@]})); then
   fi
 fi
 compgen -G 'build/deps/mkl/lib/libmkl_rt.so.*' >/dev/null || not_run+=("the backend mkl: tools/setup.sh --libraries")
-$full || not_run+=("lint, experiments, every header alone, the installed package, another Google Benchmark: tests/run.sh --full")
+$full || not_run+=("lint, experiments, every header alone, the installed package, the compiled wheel, another Google Benchmark: tests/run.sh --full")
 
 for preset in "${presets[@]}"; do build_and_test "$preset"; done
 if $full; then newer_google_benchmark; fi

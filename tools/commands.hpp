@@ -137,5 +137,6 @@ void add_report(CLI::App& app);
 void add_deepbench(CLI::App& app);
 void add_import(CLI::App& app);
 void add_explain(CLI::App& app);
+void add_quickstart(CLI::App& app);
 
 }  // namespace layerbench::tool

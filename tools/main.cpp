@@ -64,6 +64,7 @@ exit_code run(int argc, char** argv) {
   app.footer(
       "Exit codes: 0 done, 1 failure, 2 usage, 3 bad input file, 4 incomplete, 5 nothing matched,\n"
       "77 the backend cannot run here, 130 interrupted.");
+  layerbench::tool::add_quickstart(app);
   layerbench::tool::add_list(app);
   layerbench::tool::add_show(app);
   layerbench::tool::add_predict(app);

@@ -16,6 +16,7 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/plain_text.hpp>
+#include <layerbench/base/program_path.hpp>
 #include <layerbench/base/split.hpp>
 #include <layerbench/result/name.hpp>
 
@@ -83,6 +84,14 @@ std::vector<std::string> last_lines(const std::filesystem::path& file, std::size
   return lines;
 }
 
+std::string find_bench_model() {
+  try {
+    return find_program({{}, {program_path("bench_model")}});
+  } catch (const usage_error&) {
+    throw usage_error("there is no bench_model: build or install it, or add its folder to PATH");
+  }
+}
+
 int process_runner::run(const invocation& what, const std::string& errors, const std::string& out) {
   child_output output;
   if (!out.empty()) {
@@ -93,6 +102,12 @@ int process_runner::run(const invocation& what, const std::string& errors, const
     output.discard(STDOUT_FILENO);
   }
   if (!errors.empty()) output.send(STDERR_FILENO, errors);
+  return run(what, output);
+}
+
+int process_runner::run_visibly(const invocation& what) { return run(what, child_output()); }
+
+int process_runner::run(const invocation& what, const child_output& output) {
   const ::pid_t id =
       starter_.start(find_program(what), what.words, environment_with(what.variables), output);
   for (;;) {

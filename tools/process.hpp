@@ -31,6 +31,9 @@ std::optional<std::string> environment_value(const invocation& of, const std::st
 /// The path of the program of a command. Throws usage_error if no executable is found.
 std::string find_program(const invocation& of);
 
+/// The path of bench_model: beside the tool, or on the PATH. Throws usage_error.
+std::string find_bench_model();
+
 /// The last lines of a file, at most `most`.
 std::vector<std::string> last_lines(const std::filesystem::path& file, std::size_t most);
 
@@ -44,10 +47,15 @@ class process_runner {
   /// run.
   int run(const invocation& what, const std::string& errors, const std::string& out = "");
 
+  /// The same with the tool's stdout and stderr.
+  int run_visibly(const invocation& what);
+
   /// Whether a signal arrived while a program ran.
   [[nodiscard]] bool interrupted() const { return interrupted_; }
 
  private:
+  int run(const invocation& what, const child_output& output);
+
   child_starter starter_;
   bool interrupted_ = false;
 };

