@@ -73,8 +73,9 @@ TEST(Bisection, NamesNoneOfEqualReleasesUnderRecordedNoise) {
 /// Adds what a search without noise would find.
 void decide(bisection& search, std::size_t slow) {
   const std::size_t release = *search.next();
+  const bool is_as_first = release < slow || search.first() >= slow;
   search.add(
-      {.release = release, .side = release < slow ? release_side::before : release_side::after});
+      {.release = release, .side = is_as_first ? release_side::before : release_side::after});
 }
 
 TEST(Bisection, TakesLogarithmicallyManyComparisons) {

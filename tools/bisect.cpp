@@ -80,8 +80,8 @@ class bisect_run {
       std::string progress = fmt::format("{} with {}; {} comparison{} left", name(found_.first()),
                                          name(*found_.next()), left, left == 1 ? "" : "s");
       if (done > 0) {
-        const double each = taken.count() / static_cast<double>(done);
-        progress += ", about " + units::duration(each * static_cast<double>(left));
+        const double mean = taken.count() / static_cast<double>(done);
+        progress += ", about " + units::duration(mean * static_cast<double>(left));
       }
       note(progress);
       compare(*found_.next(), most - taken.count());
@@ -218,15 +218,15 @@ std::string bisect_run::text() const {
   const auto change = found_.change();
   if (change) {
     const tried_release& after = *found_.of(change->second);
-    std::vector<std::string> skipped;
-    for (std::size_t i = change->first + 1; i < change->second; ++i) skipped.push_back(name(i));
+    std::vector<std::string> one_of;
+    for (std::size_t i = change->first + 1; i <= change->second; ++i) one_of.push_back(name(i));
     out += fmt::format(
         "{} since {}{}: {} times the time of {} in {}\n{} is not; {} comparisons, all right with a "
         "probability of at least {}\n",
-        after.followed.ratio > 1 ? "slower" : "faster", name(change->second),
-        skipped.empty() ? "" : fmt::format(" or one of {}", fmt::join(skipped, " ")),
-        ratio_text(after.followed), name(found_.first()), after.followed.name, name(change->first),
-        found_.decided(), format::percent(found_.confidence()));
+        after.followed.ratio > 1 ? "slower" : "faster", one_of.size() > 1 ? "one of " : "",
+        fmt::join(one_of, ", "), ratio_text(after.followed), name(found_.first()),
+        after.followed.name, name(change->first), found_.decided(),
+        format::percent(found_.confidence()));
     table rows{{{"rows that changed most"}, {"new / old", align::right}}, {}};
     constexpr std::size_t most = 5;
     for (std::size_t i = 0; i < std::min(most, after.rows.size()); ++i) {
@@ -274,7 +274,8 @@ void add_releases(CLI::App& command, release_options& of) {
       .add_option("--builds", of.builds,
                   "Directories of builds, the oldest first; {} in the command stands for one\n"
                   "--builds v1 v2 v3 -- {}/bench")
-      ->type_name("DIR...");
+      ->type_name("DIR")
+      ->delimiter(',');
   command
       .add_option("--env", of.variable,
                   "Values of an environment variable, the oldest first\n"
@@ -307,8 +308,8 @@ void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
   command->footer(
       "layerbench bisect --builds DIR... -- COMMAND\n"
       "layerbench bisect --package NAME --versions A..B -- COMMAND\n"
-      "A command may begin with variables; {out} in it is the file that it writes. A command that "
-      "finds its results wrong must say so by its exit code.");
+      "A command may begin with variables. {out} in it is the file that it writes.\n"
+      "A command that finds its results wrong must say so by its exit code.");
   const auto options = std::make_shared<bisect_options>();
   options->pairs.compare.paired = true;
   add_releases(*command, options->of);

@@ -21,7 +21,7 @@
 namespace layerbench::tool {
 namespace {
 
-constexpr std::string_view here = "{}";  ///< in a command: the directory or value of the release
+constexpr std::string_view place_mark = "{}";  ///< in a command: the place of the release
 
 std::vector<std::int64_t> numbers_of(std::string_view version, std::size_t most) {
   std::vector<std::int64_t> numbers;
@@ -85,7 +85,7 @@ releases::releases(release_options chosen, std::vector<std::string> line)
         "bisect needs a command behind a --\nTry: layerbench bisect [OPTIONS] -- COMMAND");
   }
   const bool says_where = std::ranges::any_of(
-      line_, [](const std::string& word) { return word.find(here) != word.npos; });
+      line_, [](const std::string& word) { return word.find(place_mark) != word.npos; });
   if (!chosen_.builds.empty()) {
     if (!says_where) throw usage_error("--builds: the command needs a {}, the place of the build");
     names_ = chosen_.builds;
@@ -165,9 +165,9 @@ std::vector<std::string> releases::command(std::size_t release) const {
     line.insert(line.begin(), chosen_.variable.substr(0, chosen_.variable.find('=') + 1) + name);
   }
   for (std::string& word : line) {
-    for (std::size_t at = word.find(here); at != word.npos;
-         at = word.find(here, at + place.size())) {
-      word.replace(at, here.size(), place);
+    for (std::size_t at = word.find(place_mark); at != word.npos;
+         at = word.find(place_mark, at + place.size())) {
+      word.replace(at, place_mark.size(), place);
     }
   }
   return line;
