@@ -142,13 +142,14 @@ class bisect_run {
   }
 
   void stop(const std::string& why, exit_code code) {
-    stopped_ = why + ": the search is not at its end";
+    stopped_ = why + "\nlayerbench: the search is not at its end";
     code_ = code;
   }
 
   void skip(std::size_t release, const std::string& reason, const error& whole) {
-    // It worked before.
-    if (release == found_.first() && found_.decided() > 0) throw error(whole.what(), whole.code());
+    if (release == found_.first() && found_.decided() > 0) {  // it worked before
+      return stop(fmt::format("{}: {}", name(release), whole.what()), whole.code());
+    }
     note(fmt::format("{} is skipped: {}", name(release), whole.what()));
     found_.skip(release, reason.substr(0, reason.find('\n')));
   }
@@ -232,7 +233,8 @@ std::string bisect_run::text() const {
     for (std::size_t i = 0; i < std::min(most, after.rows.size()); ++i) {
       rows.rows.push_back({after.rows[i].name, ratio_text(after.rows[i])});
     }
-    if (!rows.rows.empty()) out += '\n' + layerbench::text(rows);
+    const bool is_said = after.rows.size() == 1 && after.rows[0].name == after.followed.name;
+    if (!rows.rows.empty() && !is_said) out += '\n' + layerbench::text(rows);
   } else if (found_.decided() > 0) {
     const tried_release& last = found_.tried().back();
     out +=
