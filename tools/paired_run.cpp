@@ -410,7 +410,7 @@ void paired_run::run(const variant& of, std::size_t round, const std::filesystem
     message += fmt::format("\nlayerbench: {} whole rounds are in {}", rounds(), chosen_.keep);
   }
   const std::vector<std::string> last = last_lines(errors, 1);
-  throw failed_process(&of == &variants_[0] ? 0 : 1,
+  throw failed_process(&of == variants_.data() ? 0 : 1,
                        last.empty() ? how : fmt::format("{}: {}", how, last.front()), message,
                        exit_code_of(status));
 }

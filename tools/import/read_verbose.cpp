@@ -369,6 +369,18 @@ class layer_maker {
     }
   }
 
+  /// The op of a call; nothing if none computes it, so that its sizes are not known.
+  [[nodiscard]] std::optional<op::any> op_of_call(const verbose_primitive& of) const {
+    try {
+      entry created = entry_of(of);
+      return op_of({{"op", created.op}, {"shape", std::move(created.shape)}}, "");
+    } catch (const not_a_layer&) {
+      return std::nullopt;
+    } catch (const std::exception&) {  // of the op, which refuses such sizes
+      return std::nullopt;
+    }
+  }
+
   /// Whether a reorder reads or writes this tensor of the other call, by type, order and size.
   bool works_for(std::size_t reorder, std::size_t other, std::string_view name) {
     const verbose_primitive& of = primitive(other);
@@ -378,17 +390,12 @@ class layer_maker {
     if (found.type != wanted.type || found.tag != wanted.tag || found.tag.empty() || !extents) {
       return false;
     }
-    try {
-      entry created = entry_of(of);
-      const op::any op = op_of({{"op", created.op}, {"shape", std::move(created.shape)}}, "");
-      const auto fits = [&](const op::operand& tensor) {
-        return tensor.name.starts_with(name) &&
-               elements(tensor.extents) == elements(extents->front());
-      };
-      if (std::ranges::none_of(op.operands(op::pass::fwd, dtype::f32), fits)) return false;
-    } catch (const not_a_layer&) {  // its sizes are not known
-    } catch (const error&) {
-    }
+    const auto fits = [&](const op::operand& tensor) {
+      return tensor.name.starts_with(name) &&
+             elements(tensor.extents) == elements(extents->front());
+    };
+    const std::optional<op::any> op = op_of_call(of);
+    if (op && std::ranges::none_of(op->operands(op::pass::fwd, dtype::f32), fits)) return false;
     model_.layers[reorder].reorders_for = other;
     model_.layers[reorder].reordered = name;
     packs_[other] = packs_[other] || (name == "wei" && of.kind == "convolution" &&

@@ -447,7 +447,7 @@ class explainer {
           "calls took much longer in some steps than in most; other programs may run beside them");
     }
     if (step_.place.steps == 1) {
-      result_.notes.push_back(
+      result_.notes.emplace_back(
           "no step repeats: the whole log counts as one step, warm-up included");
     }
   }
