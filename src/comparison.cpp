@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <layerbench/analysis/compare/bisection-inl.hpp>
 #include <layerbench/analysis/compare/change_points-inl.hpp>
 #include <layerbench/analysis/compare/comparison-inl.hpp>
 #include <layerbench/analysis/compare/dimension-inl.hpp>

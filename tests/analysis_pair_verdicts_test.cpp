@@ -6,8 +6,6 @@
 #include <functional>
 #include <optional>
 #include <random>
-#include <sstream>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -15,7 +13,8 @@
 
 #include <layerbench/analysis/compare/pair_verdicts.hpp>
 #include <layerbench/analysis/compare/sign_flips.hpp>
-#include <layerbench/shape/json.hpp>
+
+#include "support/recorded_processes.hpp"
 
 // Verdicts on pairs that are looked at several times, on simulated machines and on recorded runs.
 
@@ -24,13 +23,10 @@ namespace analysis_pair_verdicts_test {
 
 using ::testing::ElementsAre;
 
-using values = std::vector<double>;
-
-compared row_of(const values& old, const values& now) {
-  detail::pair_times times;
-  for (std::size_t i = 0; i < old.size(); ++i) times.add(old[i], now[i]);
-  return {.ratio = detail::ratio_of(times), .pairs = std::move(times.ratios)};
-}
+using testing::recorded;
+using testing::replayed;
+using testing::row_of;
+using testing::values;
 
 std::vector<std::size_t> pairs_of(const std::vector<look>& looks) {
   std::vector<std::size_t> all;
@@ -193,57 +189,6 @@ TEST(PairVerdicts, ShareTheFalseAlarmsOfListsAndLooks) {
   EXPECT_NEAR(sum.front().p, 2 * alone, 1e-12);
   static_cast<void>(set_pair_verdicts({16, 30, 0.001}, sum));
   EXPECT_GT(sum.front().p, 2 * alone) << "an early look has a small share";
-}
-
-/// Microseconds of recorded processes, by process and row.
-const std::vector<values>& recorded() {
-  static const std::vector<values> all = [] {
-    std::istringstream text(
-        json::read_text(LAYERBENCH_SOURCE_DIR "/tests/data/recorded_processes.csv"));
-    std::vector<values> found;
-    for (std::string line; std::getline(text, line);) {
-      if (line.starts_with('#')) continue;
-      std::ranges::replace(line, ',', ' ');
-      std::istringstream numbers(line);
-      values& process = found.emplace_back();
-      for (double number = 0; numbers >> number;) process.push_back(number);
-    }
-    return found;
-  }();
-  return all;
-}
-
-/// Every second recorded row and the sum of all, of processes that ran one after another, from
-/// `first` on. A coin says which of two is the old one.
-std::pair<std::vector<compared>, std::vector<compared>> replayed(std::mt19937& random,
-                                                                 std::size_t first,
-                                                                 std::size_t pairs) {
-  const std::vector<values>& from = recorded();
-  std::vector<std::pair<std::size_t, std::size_t>> sides;
-  for (std::size_t i = 0; i < pairs; ++i) {
-    std::size_t one = (first + 2 * i) % from.size();
-    std::size_t other = (first + 2 * i + 1) % from.size();
-    if (random() % 2 == 0) std::swap(one, other);
-    sides.emplace_back(one, other);
-  }
-  const auto compared_by = [&](const std::function<double(const values&)>& seconds) {
-    values old;
-    values now;
-    for (const auto& [before, after] : sides) {
-      old.push_back(seconds(from[before]));
-      now.push_back(seconds(from[after]));
-    }
-    return row_of(old, now);
-  };
-  std::vector<compared> rows;
-  for (std::size_t row = 0; row < from.front().size(); row += 2) {
-    rows.push_back(compared_by([=](const values& process) { return process[row]; }));
-  }
-  return {std::move(rows), {compared_by([](const values& process) {
-            double sum = 0;
-            for (const double one : process) sum += one;
-            return sum;
-          })}};
 }
 
 TEST(PairVerdicts, RaiseOneFalseAlarmAtMostInTwoHundredRecordedSelfComparisons) {

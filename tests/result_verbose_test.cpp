@@ -116,22 +116,6 @@ TEST(VerboseLog, LongRunsTakeLinearTime) {
   EXPECT_EQ(step_of(read_text(reorders), true).calls.size(), 300'000);
 }
 
-TEST(VerboseLog, ReorderBelongsToTheLayerThatReadsOrWroteIt) {
-  const verbose_log log = read_verbose(data() / "alexnet.log");
-  const verbose_step step = step_of(log);
-  std::map<std::string, std::size_t> reordered;
-  for (const verbose_call& call : step.calls) {
-    const bool copies = log.primitives[call.primitive].kind == "reorder";
-    EXPECT_EQ(copies, call.reorders_for.has_value());
-    if (!copies) continue;
-    EXPECT_EQ(log.primitives[step.calls[*call.reorders_for].primitive].kind, "convolution");
-    ++reordered[std::string(call.reordered)];
-  }
-  // The first convolution reads the image as it is.
-  EXPECT_THAT(reordered,
-              ElementsAre(std::pair("dst", 5), std::pair("src", 4), std::pair("wei", 5)));
-}
-
 TEST(VerboseLog, RefusalsBelongToThePrimitiveThatIsCreatedNext) {
   const std::string begin = "onednn_verbose,v1,primitive,create";
   const std::string problem = "cpu,matmul,ref:any,undef,src:f16::blocked:ab::f0,,,4x5:5x6";

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <random>
 #include <sstream>
 #include <string>
@@ -32,6 +33,7 @@ namespace tools_explain_test {
 using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::DoubleNear;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using testing::mentions;
 using ::testing::Not;
@@ -336,6 +338,23 @@ TEST(ImportVerbose, LayersAreThoseOfTheCalls) {
   EXPECT_THAT(model::load(file).layers[0].op.key(), HasSubstr("channel_scales"));
   EXPECT_EQ(import("resnet18").exit_code, 0);
   EXPECT_THAT(model::load(file).layers, SizeIs(20));
+}
+
+TEST(ImportVerbose, ReorderBelongsToTheLayerThatReadsOrWroteIt) {
+  const result::verbose_log log = result::read_verbose(std::filesystem::path(log_of("alexnet")));
+  const result::verbose_step step = result::step_of(log);
+  const auto layers = tool::importer::logged_model_of(log, step).layers;
+  std::map<std::string, std::size_t> reordered;
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const bool copies = log.primitives[step.calls[i].primitive].kind == "reorder";
+    EXPECT_EQ(copies, layers[i].reorders_for.has_value());
+    if (!copies) continue;
+    EXPECT_EQ(log.primitives[step.calls[*layers[i].reorders_for].primitive].kind, "convolution");
+    ++reordered[std::string(layers[i].reordered)];
+  }
+  // The first convolution reads the image as it is.
+  EXPECT_THAT(reordered,
+              ElementsAre(std::pair("dst", 5), std::pair("src", 4), std::pair("wei", 5)));
 }
 
 TEST(ImportVerbose, PlusInANumberSeparatesNothing) {

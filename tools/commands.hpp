@@ -133,6 +133,7 @@ void add_validate(CLI::App& app);
 void add_compare(CLI::App& app);
 /// `words` are the arguments from the first `--` on.
 void add_versus(CLI::App& app, const std::vector<std::string>& words);
+void add_bisect(CLI::App& app, const std::vector<std::string>& words);
 void add_report(CLI::App& app);
 void add_deepbench(CLI::App& app);
 void add_import(CLI::App& app);

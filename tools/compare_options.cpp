@@ -71,6 +71,15 @@ std::vector<std::string> regressions(const analysis::date_comparison& all, doubl
 
 }  // namespace
 
+void add_margin(CLI::App& command, compare_options& chosen) {
+  command
+      .add_option("--margin", chosen.margin,
+                  "Percent up to which times count as the same\n--margin=5")
+      ->type_name("PERCENT")
+      ->check(check_percent)
+      ->capture_default_str();
+}
+
 void add_compare_options(CLI::App& command, compare_options& chosen, bool of_equals) {
   const auto& all = enum_names<analysis::compared_dimension>;
   std::vector<std::string> dimensions(all.begin(), all.end());
@@ -90,12 +99,7 @@ void add_compare_options(CLI::App& command, compare_options& chosen, bool of_equ
               " [where only one of them does, that]")
       ->check(CLI::IsMember(dimensions));
   command.add_flag("--force", chosen.force, "Compare, whatever else differs, and say so");
-  command
-      .add_option("--margin", chosen.margin,
-                  "Percent up to which times count as the same\n--margin=5")
-      ->type_name("PERCENT")
-      ->check(check_percent)
-      ->capture_default_str();
+  add_margin(command, chosen);
   CLI::Option* every = command.add_flag("--all", chosen.shown.all,
                                         "Show all layers, also those that did not change");
   add_table_options(command, chosen.shown.top, chosen.shown.order);

@@ -28,6 +28,9 @@ struct compare_options {
   analysis::layers_shown shown;
 };
 
+/// Adds --margin alone.
+void add_margin(CLI::App& command, compare_options& chosen);
+
 /// Adds these options except those of pairs, which each subcommand sets in its own way. Only with
 /// `of_equals` --across takes `node`, `gpu`, `date` and `backend`.
 void add_compare_options(CLI::App& command, compare_options& chosen, bool of_equals);

@@ -25,10 +25,11 @@ namespace {
 
 using layerbench::exit_code;
 
-/// Removes and returns the arguments of `layerbench versus` from the first `--` on. They are two
-/// commands, so CLI11 must not parse them.
+/// Removes and returns the arguments of `layerbench versus` and `bisect` from the first `--` on.
+/// They are commands, so CLI11 must not parse them.
 std::vector<std::string> take_commands(int& argc, char** argv) {
-  if (argc < 2 || std::string_view(argv[1]) != "versus") return {};
+  const std::string_view subcommand = argc < 2 ? "" : argv[1];
+  if (subcommand != "versus" && subcommand != "bisect") return {};
   char** const end = argv + argc;
   char** const mark = std::ranges::find_if(
       argv, end, [](const char* word) { return std::string_view(word) == "--"; });
@@ -74,6 +75,7 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_validate(app);
   layerbench::tool::add_compare(app);
   layerbench::tool::add_versus(app, commands);
+  layerbench::tool::add_bisect(app, commands);
   layerbench::tool::add_report(app);
   layerbench::tool::add_deepbench(app);
   layerbench::tool::add_import(app);

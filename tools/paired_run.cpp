@@ -7,7 +7,9 @@
 #include <chrono>
 #include <cmath>
 #include <cstdlib>
+#include <limits>
 #include <random>
+#include <regex>
 #include <system_error>
 #include <utility>
 
@@ -22,6 +24,9 @@
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/read_results.hpp>
+#include <layerbench/shape/json.hpp>
+
+#include "commands.hpp"
 
 namespace layerbench::tool {
 namespace {
@@ -82,15 +87,6 @@ void check_options(const variant& of) {
   }
 }
 
-void check(const variant& of, const paired_run_options& chosen) {
-  if (place_of(of, chosen) == output_place::added_option) check_options(of);
-  try {
-    static_cast<void>(find_program(of.command));
-  } catch (const usage_error& e) {
-    throw usage_error(fmt::format("{} command: {}", of.name, e.what()));
-  }
-}
-
 /// The lines, each indented and after a line break.
 std::string indented(const std::vector<std::string>& lines) {
   std::string text;
@@ -121,14 +117,72 @@ std::filesystem::path new_directory() {
                           std::generic_category().message(errno)));
 }
 
+/// The error of a regular expression; empty without one.
+std::string check_pattern(const std::string& text) {
+  try {
+    if (std::regex(text).mark_count() == 1) return {};
+    return "expected a regular expression with one group, such as 'time: ([0-9.]+)', found " + text;
+  } catch (const std::regex_error& e) {
+    return fmt::format("no regular expression: {}: {}", text, e.what());
+  }
+}
+
 }  // namespace
 
-two_variants variants_of(const paired_run_options& chosen, const std::vector<std::string>& words) {
+void add_pair_options(CLI::App& command, paired_run_options& chosen) {
+  command
+      .add_option("--rounds", chosen.rounds,
+                  "Largest number of pairs. The run ends after 12 or more once every verdict is "
+                  "sure. Fewer than 3 give no verdict\n--rounds=12")
+      ->check(CLI::Range(2, 1000))
+      ->capture_default_str();
+  command.add_option("--seed", chosen.seed, "Seed of the random order in each round")
+      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
+      ->capture_default_str();
+  command.add_flag("--verbose", chosen.verbose, "Show on stderr what the programs print");
+}
+
+void add_output_options(CLI::App& command, paired_run_options& chosen) {
+  command
+      .add_option("--read", chosen.read,
+                  "Read the file that both commands write, - for what they print\n--read=-")
+      ->type_name("FILE");
+  CLI::Option* const columns =
+      add_values(command, "--csv", "COLUMN", chosen.choice.columns,
+                 "Read CSV: the columns of a row's name, then that of its number\n"
+                 "--csv=name,milliseconds");
+  command
+      .add_option("--metric", chosen.choice.pattern,
+                  "Read a number: the group of this regular expression\n"
+                  "--metric='([0-9.]+) tokens/s'")
+      ->type_name("REGEX")
+      ->excludes(columns)
+      ->check(check_pattern);
+  command.add_flag("--higher-is-better", chosen.choice.higher_is_better,
+                   "Numbers of --csv and --metric are rates, not times");
+  command
+      .add_option_function<std::string>(
+          "--weights",
+          [&chosen](const std::string& file) {
+            chosen.weights = result::read_weights(json::read_text(file), file);
+          },
+          "CSV file with columns name and weight, for the sum of the rows [all 1]")
+      ->type_name("FILE");
+}
+
+variant variant_of(std::string name, const std::vector<std::string>& line,
+                   const paired_run_options& chosen) {
   if (chosen.choice.higher_is_better && chosen.choice.empty()) {
     throw usage_error(
         "--higher-is-better is for the numbers of --csv and --metric; give one of them, or leave "
         "it out");
   }
+  variant one{std::move(name), invocation_of(line)};
+  if (place_of(one, chosen) == output_place::added_option) check_options(one);
+  return one;
+}
+
+two_variants variants_of(const paired_run_options& chosen, const std::vector<std::string>& words) {
   std::vector<std::vector<std::string>> lines;
   for (const std::string& word : words) {
     if (word == "--") {
@@ -143,8 +197,14 @@ two_variants variants_of(const paired_run_options& chosen, const std::vector<std
         "versus needs two commands, each behind a --\n"
         "Try: layerbench versus [OPTIONS] -- OLD COMMAND -- NEW COMMAND");
   }
-  two_variants both{{{"old", invocation_of(lines[0])}, {"new", invocation_of(lines[1])}}};
-  for (const variant& one : both) check(one, chosen);
+  two_variants both{variant_of("old", lines[0], chosen), variant_of("new", lines[1], chosen)};
+  for (const variant& one : both) {
+    try {
+      static_cast<void>(find_program(one.command));
+    } catch (const usage_error& e) {
+      throw usage_error(fmt::format("{} command: {}", one.name, e.what()));
+    }
+  }
   return both;
 }
 
@@ -189,12 +249,14 @@ set_aside::~set_aside() {
   if (!aside_.empty()) std::filesystem::rename(aside_, file_, ignored);
 }
 
-void paired_run::measure() {
+void paired_run::measure(const std::function<bool(const analysis::comparison&)>& enough) {
   std::mt19937_64 random(chosen_.seed);
   progress shown(2 * chosen_.rounds);
+  const auto start = std::chrono::steady_clock::now();
   for (std::size_t round = 1; round <= chosen_.rounds; ++round) {
-    if (!run_round(round, random() % 2, shown)) return;
-    if ((round == 1 || is_looked_at(round)) && compared().sure) return;
+    const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+    if (taken.count() > chosen_.max_seconds || !run_round(round, random() % 2, shown)) return;
+    if ((round == 1 || is_looked_at(round)) && enough(compared())) return;
   }
 }
 
@@ -298,7 +360,11 @@ bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown
     const auto start = std::chrono::steady_clock::now();
     run(variants_.at(i), round, path);
     if (interrupted()) return false;
-    measured.at(i) = read(variants_.at(i), round, path);
+    try {
+      measured.at(i) = read(variants_.at(i), round, path);
+    } catch (const bad_input& e) {
+      throw failed_process(i, e.what(), e.what(), e.code());
+    }
     if (round == 1 && i == first) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
       announce(taken.count(), shown);
@@ -343,7 +409,10 @@ void paired_run::run(const variant& of, std::size_t round, const std::filesystem
   if (rounds() > 0 && !chosen_.keep.empty()) {
     message += fmt::format("\nlayerbench: {} whole rounds are in {}", rounds(), chosen_.keep);
   }
-  throw error(message, exit_code_of(status));
+  const std::vector<std::string> last = last_lines(errors, 1);
+  throw failed_process(&of == variants_.data() ? 0 : 1,
+                       last.empty() ? how : fmt::format("{}: {}", how, last.front()), message,
+                       exit_code_of(status));
 }
 
 /// Reads what a process gave. Throws bad_input, naming command and place.

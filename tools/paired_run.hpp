@@ -6,12 +6,18 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <CLI/CLI.hpp>
+
 #include <layerbench/analysis/compare/program_output.hpp>
+#include <layerbench/base/error.hpp>
 #include <layerbench/base/progress.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/program_output.hpp>
@@ -33,7 +39,14 @@ struct paired_run_options {
   std::string read;  // file that a command writes, - for its stdout; empty: see placeholder
   result::metric_choice choice;  // what to read from outputs of unknown formats
   analysis::row_weights weights;
+  double max_seconds = std::numeric_limits<double>::infinity();  // no round begins later
 };
+
+/// Adds the options for rounds, their order, and what is shown of them.
+void add_pair_options(CLI::App& command, paired_run_options& chosen);
+
+/// Adds the options for what programs other than layerbench's print or write.
+void add_output_options(CLI::App& command, paired_run_options& chosen);
 
 /// What stands in a command for the name of the file that it is to write.
 inline constexpr std::string_view placeholder = "{out}";
@@ -49,8 +62,22 @@ struct variant {
 
 using two_variants = std::array<variant, 2>;
 
-/// Splits `words` into two commands, each after a `--`. Throws usage_error, also for options
-/// without effect and for commands that redirect the results that `chosen` reads.
+/// A process that failed, or whose output cannot be read.
+struct failed_process : error {
+  failed_process(std::size_t of, std::string reason, const std::string& message, exit_code code)
+      : error(message, code), side(of), how(std::move(reason)) {}
+
+  std::size_t side;  ///< the number of its variant
+  std::string how;   ///< in a line
+};
+
+/// A variant by the words of its command. Throws usage_error for options without effect and for
+/// commands that redirect the results that `chosen` reads.
+variant variant_of(std::string name, const std::vector<std::string>& line,
+                   const paired_run_options& chosen);
+
+/// Splits `words` into two commands, each after a `--`. Throws usage_error, also what variant_of
+/// throws, and for programs that do not exist.
 two_variants variants_of(const paired_run_options& chosen, const std::vector<std::string>& words);
 
 /// The directory that the programs write to. Finished files are copied to the directory `keep`, if
@@ -97,9 +124,10 @@ class paired_run {
         earlier_(chosen.read),
         variants_(std::move(variants)) {}
 
-  /// Runs rounds until all verdicts are sure or all rounds are done, or stops at a signal. Throws
-  /// if a program fails, and after the first round if the variants cannot be compared.
-  void measure();
+  /// Runs rounds until `enough` of the comparison or all rounds are done, or stops at a signal or
+  /// when its time is over. Throws if a program fails (failed_process), and after the first round
+  /// if the variants cannot be compared.
+  void measure(const std::function<bool(const analysis::comparison&)>& enough);
 
   [[nodiscard]] std::size_t rounds() const { return first_.size(); }
   [[nodiscard]] bool interrupted() const { return runner_.interrupted(); }

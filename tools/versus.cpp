@@ -1,9 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
-#include <cstdint>
-#include <limits>
 #include <memory>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,7 +9,6 @@
 
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/result/program_output.hpp>
 #include <layerbench/shape/json.hpp>
 
 #include "commands.hpp"
@@ -30,21 +26,11 @@ std::string render(const paired_run& both, const analysis::comparison& all,
   return json_text(result);
 }
 
-/// The error of a regular expression; empty without one.
-std::string check_pattern(const std::string& text) {
-  try {
-    if (std::regex(text).mark_count() == 1) return {};
-    return "expected a regular expression with one group, such as 'time: ([0-9.]+)', found " + text;
-  } catch (const std::regex_error& e) {
-    return fmt::format("no regular expression: {}: {}", text, e.what());
-  }
-}
-
 void versus(const paired_run_options& chosen, const common_options& common,
             const std::vector<std::string>& words) {
   two_variants variants = variants_of(chosen, words);
   paired_run both(chosen, std::move(variants));
-  both.measure();
+  both.measure([](const analysis::comparison& all) { return all.sure; });
   constexpr std::size_t least = 2;
   const std::string stopped =
       fmt::format("interrupted after {} of {} rounds", both.rounds(), chosen.rounds);
@@ -61,52 +47,14 @@ void versus(const paired_run_options& chosen, const common_options& common,
   require_no_regression(all, chosen.compare);
 }
 
-/// The options for what programs other than layerbench's print or write.
-void add_output_options(CLI::App& command, paired_run_options& chosen) {
-  command
-      .add_option("--read", chosen.read,
-                  "Read the file that both commands write, - for what they print\n--read=-")
-      ->type_name("FILE");
-  CLI::Option* const columns =
-      add_values(command, "--csv", "COLUMN", chosen.choice.columns,
-                 "Read CSV: the columns of a row's name, then that of its number\n"
-                 "--csv=name,milliseconds");
-  command
-      .add_option("--metric", chosen.choice.pattern,
-                  "Read a number: the group of this regular expression\n"
-                  "--metric='([0-9.]+) tokens/s'")
-      ->type_name("REGEX")
-      ->excludes(columns)
-      ->check(check_pattern);
-  command.add_flag("--higher-is-better", chosen.choice.higher_is_better,
-                   "Numbers of --csv and --metric are rates, not times");
-  command
-      .add_option_function<std::string>(
-          "--weights",
-          [&chosen](const std::string& file) {
-            chosen.weights = result::read_weights(json::read_text(file), file);
-          },
-          "CSV file with columns name and weight, for the sum of the rows [all 1]")
-      ->type_name("FILE");
-}
-
 void add_options(CLI::App& command, paired_run_options& chosen) {
-  command
-      .add_option("--rounds", chosen.rounds,
-                  "Largest number of pairs. The run ends after 12 or more once every verdict is "
-                  "sure. Fewer than 3 give no verdict\n--rounds=12")
-      ->check(CLI::Range(2, 1000))
-      ->capture_default_str();
+  add_pair_options(command, chosen);
   command.add_flag("--every-round", chosen.every_round,
                    "Run all rounds, even if every verdict is sure before");
-  command.add_option("--seed", chosen.seed, "Seed of the random order in each round")
-      ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
-      ->capture_default_str();
   command
       .add_option("--keep", chosen.keep,
                   "Directory, new or empty, for the result files old_1.json, new_1.json, ...")
       ->type_name("DIR");
-  command.add_flag("--verbose", chosen.verbose, "Show on stderr what the programs print");
   add_compare_options(command, chosen.compare, /*of_equals=*/false);
   add_output_options(command, chosen);
 }

@@ -3,8 +3,7 @@
 #include "read_verbose.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cctype>
+#include <regex>
 #include <set>
 #include <string_view>
 #include <utility>
@@ -66,47 +65,31 @@ std::vector<dims> extents(const verbose_primitive& of) {
 
 /// The kind of an activation by oneDNN's algorithm and its first two parameters.
 std::string activation_of(std::string_view algorithm, double alpha, double beta) {
-  constexpr std::array<std::pair<std::string_view, std::string_view>, 9> same{{
-      {"eltwise_logistic", "sigmoid"},
-      {"eltwise_tanh", "tanh"},
-      {"eltwise_gelu", "gelu"},
-      {"eltwise_gelu_tanh", "gelu"},
-      {"eltwise_gelu_erf", "gelu"},
-      {"eltwise_swish", "swish"},
-      {"eltwise_hardswish", "hardswish"},
-      {"eltwise_hardsigmoid", "hardsigmoid"},
-      {"eltwise_elu", "elu"},
-  }};
-  if (algorithm == "eltwise_relu") return alpha == 0 ? "relu" : "leaky_relu";
-  if (algorithm.starts_with("eltwise_clip") && alpha == 0 && beta == 6) return "relu6";
-  const auto found = std::ranges::find(same, algorithm, [](const auto& one) { return one.first; });
-  if (found == same.end()) throw not_a_layer{std::string(algorithm)};
-  return std::string(found->second);
+  std::string_view kind = algorithm.substr(std::min(algorithm.size(), sizeof "eltwise"));
+  if (kind == "relu" && alpha != 0) kind = "leaky_relu";
+  if (kind.starts_with("clip") && alpha == 0 && beta == 6) kind = "relu6";
+  if (kind == "logistic") kind = "sigmoid";
+  if (kind.starts_with("gelu")) kind = "gelu";
+  if (!from_name<op::activation_kind>(kind)) throw not_a_layer{std::string(algorithm)};
+  return std::string(kind);
 }
 
 double number_of(const std::vector<std::string_view>& parts, std::size_t i) {
   return i < parts.size() ? result::verbose_number(parts[i]).value_or(-1) : 0;
 }
 
-/// The value of an attribute, such as that of "post-ops"; its parts stand between ';' or '+', which
-/// in numbers is a sign.
-std::vector<std::string_view> attribute_of(const verbose_primitive& of, std::string_view name) {
+/// The parts of an attribute's value, such as that of "post-ops". They stand between ';' or '+',
+/// which in numbers is a sign.
+std::vector<std::string> attribute_of(const verbose_primitive& of, std::string_view name) {
+  static const std::regex separator(";|\\+(?=[a-z])");
   for (std::string_view part : split(of.attributes, ' ')) {
     if (part.starts_with("attr-")) part.remove_prefix(5);
     if (!part.starts_with(name) || part.size() <= name.size() || part[name.size()] != ':') continue;
-    part.remove_prefix(name.size() + 1);
-    std::vector<std::string_view> parts;
-    std::size_t begin = 0;
-    for (std::size_t i = 0; i <= part.size(); ++i) {
-      const bool is_plus = i + 1 < part.size() && part[i] == '+' &&
-                           std::isalpha(static_cast<unsigned char>(part[i + 1])) != 0;
-      if (i < part.size() && part[i] != ';' && !is_plus) continue;
-      std::string_view one = part.substr(begin, i - begin);
-      begin = i + 1;
-      while (one.starts_with('\'')) one.remove_prefix(1);
-      while (one.ends_with('\'')) one.remove_suffix(1);
-      if (!one.empty()) parts.push_back(one);
-    }
+    std::string text(part.substr(name.size() + 1));
+    std::erase(text, '\'');
+    std::vector<std::string> parts(
+        std::sregex_token_iterator(text.begin(), text.end(), separator, -1), {});
+    std::erase(parts, "");
     return parts;
   }
   return {};
@@ -115,10 +98,10 @@ std::vector<std::string_view> attribute_of(const verbose_primitive& of, std::str
 bool is_integer_type(std::string_view type) { return type == "s8" || type == "u8"; }
 
 /// Adds bias, post-ops and what integers need.
-void add_attributes(const verbose_primitive& of, entry& to, std::set<std::string>& notes) {
+void add_attributes(const verbose_primitive& of, entry& to) {
   if (of.tensor("bia").type != "undef") to.shape["bias"] = true;
   json::value post = json::value::array();
-  for (const std::string_view text : attribute_of(of, "post-ops")) {
+  for (const std::string& text : attribute_of(of, "post-ops")) {
     const std::vector<std::string_view> parts = split(text, ':');
     if (parts[0] == "sum") {
       post.push_back("sum");
@@ -139,7 +122,7 @@ void add_attributes(const verbose_primitive& of, entry& to, std::set<std::string
   }
   if (type != written) to.shape["dst_type"] = std::string(written);
   for (const char* name : {"scales", "oscale"}) {
-    for (const std::string_view text : attribute_of(of, name)) {
+    for (const std::string& text : attribute_of(of, name)) {
       const std::vector<std::string_view> parts = split(text, ':');
       const bool of_channels = parts[0] == "wei"
                                    ? parts.size() > 1 && parts[1] != "0"
@@ -147,11 +130,10 @@ void add_attributes(const verbose_primitive& of, entry& to, std::set<std::string
       if (of_channels) to.shape["channel_scales"] = true;
     }
   }
-  for (const std::string_view text : attribute_of(of, "zero-points")) {
+  for (const std::string& text : attribute_of(of, "zero-points")) {
     const bool of_src = text.starts_with("src");
     if (!of_src && !text.starts_with("dst")) continue;
     to.shape[of_src ? "src_zero" : "dst_zero"] = 1;
-    notes.insert("zero points, whose values the log does not have, are 1");
   }
 }
 
@@ -188,14 +170,14 @@ json::value windows_of(const result::problem_sizes& s, bool is_transposed) {
   return fields;
 }
 
-entry convolution(const verbose_primitive& of, std::set<std::string>& notes) {
+entry convolution(const verbose_primitive& of) {
   const result::problem_sizes s = sizes_of(of);
   const bool is_transposed = of.kind == "deconvolution";
   entry result{is_transposed ? "deconv" : "conv", windows_of(s, is_transposed)};
   result.shape.update({{"k", s.of("oc")},
                        {"dilation", {s.of("dh", 0) + 1, s.of("dw", 0) + 1}},
                        {"groups", s.of("g")}});
-  add_attributes(of, result, notes);
+  add_attributes(of, result);
   return result;
 }
 
@@ -205,7 +187,7 @@ bool is_turned(std::string_view tag) {
          tag.back() != static_cast<char>('a' + tag.size() - 1);
 }
 
-entry product(const verbose_primitive& of, std::set<std::string>& notes) {
+entry product(const verbose_primitive& of) {
   entry result{"gemm"};
   if (of.kind == "inner_product") {
     const result::problem_sizes s = sizes_of(of);
@@ -213,7 +195,7 @@ entry product(const verbose_primitive& of, std::set<std::string>& notes) {
                     {"n", s.of("oc")},
                     {"b_transposed", true},
                     {"k", {s.of("ic"), s.of("ih"), s.of("iw")}}};
-    add_attributes(of, result, notes);
+    add_attributes(of, result);
     return result;
   }
   const std::vector<dims> all = extents(of);
@@ -233,7 +215,7 @@ entry product(const verbose_primitive& of, std::set<std::string>& notes) {
                   {"batch", products},
                   {"a_transposed", products != 1 && is_turned(of.tensor("src").tag)},
                   {"b_transposed", is_turned(of.tensor("wei").tag)}};
-  add_attributes(of, result, notes);
+  add_attributes(of, result);
   return result;
 }
 
@@ -325,11 +307,11 @@ entry copy(const verbose_primitive& of) {
           {{"dims", tensor}, {"from", std::string(src.tag)}, {"to", std::string(dst.tag)}}};
 }
 
-entry entry_of(const verbose_primitive& of, std::set<std::string>& notes) {
+entry entry_of(const verbose_primitive& of) {
   if (of.prop.starts_with("backward")) throw not_a_layer{of.prop};
   if (of.engine != "cpu") throw not_a_layer{"engine " + of.engine};
-  if (of.kind == "convolution" || of.kind == "deconvolution") return convolution(of, notes);
-  if (of.kind == "matmul" || of.kind == "inner_product") return product(of, notes);
+  if (of.kind == "convolution" || of.kind == "deconvolution") return convolution(of);
+  if (of.kind == "matmul" || of.kind == "inner_product") return product(of);
   if (of.kind.starts_with("pooling")) return pool(of);
   if (of.kind == "batch_normalization" || of.kind == "layer_normalization") {
     return normalization(of);
@@ -347,37 +329,18 @@ entry entry_of(const verbose_primitive& of, std::set<std::string>& notes) {
   throw not_a_layer{"no op does this"};
 }
 
-/// Which calls of the step are in the order of frameworks' memory, by their sources.
-std::string layout_of(const result::verbose_log& log, const result::verbose_step& step,
-                      const std::vector<result::logged_layer>& layers) {
-  double seconds[3] = {0, 0, 0};  // nchw nhwc any
-  for (std::size_t i = 0; i < step.calls.size(); ++i) {
-    const verbose_primitive& of = log.primitives[step.calls[i].primitive];
-    const verbose_tensor src = of.tensor("src");
-    const bool is_reordered = layers[i].in_other && step.calls[i].reordered != "wei";
-    if (of.kind == "reorder" && !is_reordered) continue;
-    const bool is_image = src.tag.size() > 3;
-    if (is_reordered || (is_image && src.tag == "abcd")) seconds[0] += step.calls[i].seconds;
-    if (src.tag == "acdb") seconds[1] += step.calls[i].seconds;
-    if (is_image && !op::is_permutation(src.tag)) seconds[2] += step.calls[i].seconds;
-  }
-  // What a layer reorders itself comes in blocks to the library's call.
-  if (seconds[0] > 0) return seconds[0] + seconds[2] >= seconds[1] ? "nchw" : "nhwc";
-  return seconds[2] > seconds[1] ? "any" : "nhwc";
-}
-
 /// The layers of a step, one call after the other.
 class layer_maker {
  public:
   layer_maker(const result::verbose_log& log, const result::verbose_step& step)
       : log_(log), step_(step) {
-    fold_reorders();
+    find_readers_of_reorders();
     model_.type = usual_type();
   }
 
   [[nodiscard]] logged_model take() {
     for (std::size_t i = 0; i < step_.calls.size(); ++i) add(i);
-    model_.layout = layout_of(log_, step_, model_.layers);
+    model_.layout = layout();
     return std::move(model_);
   }
 
@@ -386,16 +349,81 @@ class layer_maker {
     return log_.primitives[step_.calls[i].primitive];
   }
 
-  /// Convolutions that pack their weights in each call are layers that do so themselves.
-  void fold_reorders() {
+  /// Finds the calls for which reorders work: the next one that reads the result, else the last one
+  /// that wrote the source in an order with blocks. Convolutions that pack their weights in each
+  /// call are layers that do so themselves.
+  void find_readers_of_reorders() {
     packs_.resize(step_.calls.size());
-    for (const result::verbose_call& call : step_.calls) {
-      if (!call.reorders_for || call.reordered != "wei") continue;
-      const verbose_primitive& reader = primitive(*call.reorders_for);
-      packs_[*call.reorders_for] = reader.kind == "convolution" &&
-                                   !is_integer_type(reader.tensor("src").type) &&
-                                   attribute_of(reader, "post-ops").empty();
+    model_.layers.resize(step_.calls.size());
+    std::size_t end = 0;  // of reorders one behind the other
+    for (std::size_t begin = 0; begin < step_.calls.size(); begin = end + 1) {
+      end = begin;
+      while (end < step_.calls.size() && primitive(end).kind == "reorder") ++end;
+      for (std::size_t i = begin; i < end; ++i) {
+        const std::string_view tag = primitive(i).tensor("src").tag;
+        const bool is_blocked = tag.find_first_of("0123456789") != std::string_view::npos;
+        const auto wrote_it = [&] { return begin > 0 && works_for(i, begin - 1, "dst"); };
+        if ((is_blocked && wrote_it()) || end == step_.calls.size()) continue;
+        static_cast<void>(works_for(i, end, "wei") || works_for(i, end, "src") || wrote_it());
+      }
     }
+  }
+
+  /// The op of a call; nothing if none computes it, so that its sizes are not known.
+  [[nodiscard]] std::optional<op::any> op_of_call(const verbose_primitive& of) const {
+    try {
+      entry created = entry_of(of);
+      return op_of({{"op", created.op}, {"shape", std::move(created.shape)}}, "");
+    } catch (const not_a_layer&) {
+      return std::nullopt;
+    } catch (const std::exception&) {  // of the op, which refuses such sizes
+      return std::nullopt;
+    }
+  }
+
+  /// Whether a reorder reads or writes this tensor of the other call, by type, order and size.
+  bool works_for(std::size_t reorder, std::size_t other, std::string_view name) {
+    const verbose_primitive& of = primitive(other);
+    const verbose_tensor wanted = primitive(reorder).tensor(name == "dst" ? "src" : "dst");
+    const verbose_tensor found = of.tensor(name);
+    const auto extents = result::extents_of(primitive(reorder).problem);
+    if (found.type != wanted.type || found.tag != wanted.tag || found.tag.empty() || !extents) {
+      return false;
+    }
+    const auto fits = [&](const op::operand& tensor) {
+      return tensor.name.starts_with(name) &&
+             elements(tensor.extents) == elements(extents->front());
+    };
+    const std::optional<op::any> op = op_of_call(of);
+    if (op && std::ranges::none_of(op->operands(op::pass::fwd, dtype::f32), fits)) return false;
+    model_.layers[reorder].reorders_for = other;
+    model_.layers[reorder].reordered = name;
+    packs_[other] = packs_[other] || (name == "wei" && of.kind == "convolution" &&
+                                      !is_integer_type(of.tensor("src").type) &&
+                                      attribute_of(of, "post-ops").empty());
+    return true;
+  }
+
+  /// Whether the layer for which a reorder works makes it itself.
+  [[nodiscard]] bool is_in_other(std::size_t i) const {
+    return model_.layers[i].reorders_for && packs_[*model_.layers[i].reorders_for];
+  }
+
+  /// Which calls of the step are in the order of frameworks' memory, by their sources.
+  [[nodiscard]] std::string layout() const {
+    double seconds[3] = {0, 0, 0};  // nchw nhwc any
+    for (std::size_t i = 0; i < step_.calls.size(); ++i) {
+      const verbose_tensor src = primitive(i).tensor("src");
+      const bool is_reordered = is_in_other(i) && model_.layers[i].reordered != "wei";
+      if (primitive(i).kind == "reorder" && !is_reordered) continue;
+      const bool is_image = src.tag.size() > 3;
+      if (is_reordered || (is_image && src.tag == "abcd")) seconds[0] += step_.calls[i].seconds;
+      if (src.tag == "acdb") seconds[1] += step_.calls[i].seconds;
+      if (is_image && !op::is_permutation(src.tag)) seconds[2] += step_.calls[i].seconds;
+    }
+    // What a layer reorders itself comes in blocks to the library's call.
+    if (seconds[0] > 0) return seconds[0] + seconds[2] >= seconds[1] ? "nchw" : "nhwc";
+    return seconds[2] > seconds[1] ? "any" : "nhwc";
   }
 
   /// The data type of most of the time.
@@ -419,17 +447,16 @@ class layer_maker {
   void add(std::size_t i) {
     const result::verbose_call& call = step_.calls[i];
     const verbose_primitive& of = primitive(i);
-    result::logged_layer& into = model_.layers.emplace_back();
-    std::set<std::string> notes;
+    result::logged_layer& into = model_.layers[i];
     try {
-      entry created =
-          call.reorders_for && packs_[*call.reorders_for] ? entry{"reorder"} : entry_of(of, notes);
-      into.in_other = created.shape.empty();
+      entry created = is_in_other(i) ? entry{"reorder"} : entry_of(of);
       into.name = next_name(created.op);
-      if (into.in_other) return;
+      if (is_in_other(i)) return;
       if (packs_[i]) created.shape["reorders"] = true;
       add(into, std::move(created), of.tensor("src").type);
-      for (const std::string& note : notes) ++model_.notes[note];
+      if (into.op->key().find("_zero:") != std::string::npos) {
+        ++model_.notes["zero points, whose values the log does not have, are 1"];
+      }
     } catch (const not_a_layer& why) {
       leave_out(into, of, call, why.reason);
     } catch (const std::exception& wrong) {  // of the op, which refuses such sizes

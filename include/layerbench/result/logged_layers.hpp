@@ -2,8 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstddef>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <layerbench/op/op.hpp>
@@ -14,7 +16,9 @@ namespace layerbench::result {
 struct logged_layer {
   std::string name;                ///< of its kind and number, also if it is no layer
   std::optional<op::any> op = {};  ///< nothing: the file does not have it
-  bool in_other = false;           ///< a reorder that the layer it works for makes itself
+  /// Of a reorder: the call of the step whose tensor it brings into another order, and that tensor.
+  std::optional<std::size_t> reorders_for = {};
+  std::string_view reordered = {};  ///< src wei dst
 };
 
 /// The calls of a step as layers, and the options that measure them as in the log.

@@ -319,71 +319,6 @@ LAYERBENCH_INLINE std::optional<std::vector<dims>> extents_of(std::string_view p
   return all;
 }
 
-namespace detail {
-
-/// Whether a tensor of a call, other than a reorder, has this type, order and number of elements.
-[[nodiscard]] inline bool has_tensor(const verbose_primitive& call, std::string_view name,
-                                     const verbose_tensor& wanted, const dims& extents) {
-  const verbose_tensor found = call.tensor(name);
-  if (found.type != wanted.type || found.tag != wanted.tag || found.tag.empty()) return false;
-  const problem_sizes sizes(call.problem);
-  const double elements_of = std::accumulate(extents.begin(), extents.end(), 1.0,
-                                             [](double a, auto b) { return a * double(b); });
-  if (const auto all = extents_of(call.problem)) {  // a product of matrices, or pointwise
-    const std::size_t at = name == "wei" ? 1 : name == "dst" ? all->size() - 1 : 0;
-    return at < all->size() && (*all)[at] == extents;
-  }
-  double count = name == "wei" ? 1.0 : double(sizes.of("mb"));
-  const std::string_view inner = name == "dst" ? "o" : name == "wei" ? "k" : "i";
-  for (const std::string_view axis : {"d", "h", "w"}) {
-    // Fully connected layers have no windows: their weights are as large as an image.
-    std::string key = std::string(inner) + std::string(axis);
-    if (name == "wei" && !sizes.has(key)) key[0] = 'i';
-    if (name != "wei" || call.kind == "inner_product" || sizes.has(key)) {
-      count *= double(sizes.of(key));
-    }
-  }
-  if (name != "dst") count *= double(sizes.of("ic"));
-  if (name != "src") count *= double(sizes.of("oc"));
-  if (name == "wei") count /= double(sizes.of("g"));
-  return count == elements_of;
-}
-
-/// Finds the calls for which reorders work: the next one that reads the result, else the last one
-/// that wrote the source in an order with blocks.
-inline void find_readers_of_reorders(const verbose_log& log, std::vector<verbose_call>& calls) {
-  const auto primitive = [&](std::size_t i) -> const verbose_primitive& {
-    return log.primitives[calls[i].primitive];
-  };
-  std::size_t begin = 0;  // of the reorders one behind the other, and their end
-  std::size_t end = 0;
-  for (std::size_t i = 0; i < calls.size(); ++i) {
-    if (primitive(i).kind != "reorder") continue;
-    if (i >= end) {
-      begin = end = i;
-      while (end < calls.size() && primitive(end).kind == "reorder") ++end;
-    }
-    const auto extents = extents_of(primitive(i).problem);
-    if (!extents) continue;
-    const verbose_tensor src = primitive(i).tensor("src");
-    const verbose_tensor dst = primitive(i).tensor("dst");
-    const auto matches = [&](std::size_t other, std::string_view name) {
-      if (!has_tensor(primitive(other), name, name == "dst" ? src : dst, extents->front())) {
-        return false;
-      }
-      calls[i].reorders_for = other;
-      calls[i].reordered = name;
-      return true;
-    };
-    const bool is_blocked = src.tag.find_first_of("0123456789") != std::string_view::npos;
-    if (begin > 0 && is_blocked && matches(begin - 1, "dst")) continue;
-    if (end == calls.size() || matches(end, "wei") || matches(end, "src")) continue;
-    if (begin > 0) static_cast<void>(matches(begin - 1, "dst"));
-  }
-}
-
-}  // namespace detail
-
 LAYERBENCH_INLINE verbose_step step_of(const verbose_log& log, bool whole) {
   std::vector<std::size_t> sequence;
   for (const verbose_record& call : log.records) sequence.push_back(call.primitive);
@@ -402,7 +337,6 @@ LAYERBENCH_INLINE verbose_step step_of(const verbose_log& log, bool whole) {
                     static_cast<double>(step.place.steps);
     step.calls.push_back({sequence[step.place.first + i], stats::median(std::move(seconds))});
   }
-  detail::find_readers_of_reorders(log, step.calls);
   return step;
 }
 

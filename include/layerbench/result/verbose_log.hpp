@@ -87,9 +87,6 @@ struct repeated_step {
 struct verbose_call {
   std::size_t primitive;
   double seconds;
-  /// Of a reorder: the call of the step whose tensor it brings into another order, and that tensor.
-  std::optional<std::size_t> reorders_for = {};
-  std::string_view reordered = {};  ///< src wei dst
 };
 
 /// The step of a log.

@@ -261,10 +261,10 @@ class explainer {
     // What a layer takes here includes the reorders that it makes itself, a cause of their own.
     const double saved = measured ? std::max(0.0, call.seconds - model->second) : 0;
     if (of.kind == "reorder") {
-      const auto reader = step_.calls[i].reorders_for;
-      const std::string which = reader ? fmt::format("{} of {}", role(step_.calls[i].reordered),
-                                                     result_.calls[*reader].layer)
-                                       : call.layer;
+      const auto reader = layers_[i].reorders_for;
+      const std::string which =
+          reader ? fmt::format("{} of {}", role(layers_[i].reordered), result_.calls[*reader].layer)
+                 : call.layer;
       return add(call, slowdown::reorders, call.seconds, false,
                  of.is_reference() ? which + " by " + of.implementation : which);
     }
@@ -447,7 +447,7 @@ class explainer {
           "calls took much longer in some steps than in most; other programs may run beside them");
     }
     if (step_.place.steps == 1) {
-      result_.notes.push_back(
+      result_.notes.emplace_back(
           "no step repeats: the whole log counts as one step, warm-up included");
     }
   }

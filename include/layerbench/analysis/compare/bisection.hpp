@@ -1,0 +1,133 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include <layerbench/analysis/compare/comparison.hpp>
+
+/// The search for the release since which something is slower, by comparisons with the first one.
+namespace layerbench::analysis {
+
+/// Which changes are searched for.
+enum class change_direction : std::uint8_t { slower, faster, either };
+
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(change_direction /*tag*/) {
+  return {"slower", "faster", "either"};
+}
+
+/// On which side of the change a release is.
+enum class release_side : std::uint8_t {
+  before,
+  after,
+  skipped,  ///< not known: it failed, lacks something, or its pairs do not say
+};
+
+[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(release_side /*tag*/) {
+  return {"before", "after", "skipped"};
+}
+
+/// What a search found.
+enum class bisect_answer : std::uint8_t {
+  change,      ///< between two releases, one behind the other
+  gap,         ///< the change is there, but skipped releases hide since which one
+  none,        ///< the last release is as the first
+  failed,      ///< fewer than two releases can be compared
+  unfinished,  ///< there is more to compare
+};
+
+[[nodiscard]] constexpr std::array<std::string_view, 5> list_names(bisect_answer /*tag*/) {
+  return {"change", "gap", "none", "failed", "unfinished"};
+}
+
+/// A row that changed.
+struct changed_row {
+  std::string name;
+  double ratio = 0;  ///< new / old
+  double low = 0;    ///< 95 % interval
+  double high = 0;
+};
+
+/// What became of a release.
+struct tried_release {
+  std::size_t release = 0;
+  release_side side = release_side::skipped;
+  std::string reason = {};             ///< why it is skipped
+  std::size_t pairs = 0;               ///< with the first release
+  changed_row followed = {};           ///< the row that the search follows, changed or not
+  std::vector<changed_row> rows = {};  ///< changed ones, those that cost or save most time first
+};
+
+/// A search over `releases` numbered releases, the oldest first. The first one that is not skipped
+/// is compared with the last one, then with the middle one between the last that is known to be
+/// before the change and the first behind it, or with the closest one that is not skipped: 1 +
+/// log2(releases - 1) comparisons, rounded up, if none is skipped. It assumes one change; of
+/// several it finds one with at least half of the total, on a logarithmic scale.
+class bisection {
+ public:
+  bisection(std::size_t releases, change_direction direction)
+      : releases_(releases), direction_(direction) {}
+
+  /// The release to compare with the others.
+  [[nodiscard]] std::size_t first() const;
+  /// The next one to compare with it; nothing if the search is over.
+  [[nodiscard]] std::optional<std::size_t> next() const;
+  /// How many comparisons there may be from now on, if none is skipped.
+  [[nodiscard]] std::size_t most_left() const;
+
+  /// Whether `all`, of next() with first(), decides on which side it is, so that no further pair is
+  /// needed. `most_pairs` as in pair_plan.
+  [[nodiscard]] bool decides(const comparison& all, std::size_t most_pairs) const;
+  /// Adds the comparison of next() with first().
+  void add(const comparison& all, std::size_t most_pairs);
+  void add(tried_release one);
+  void skip(std::size_t release, std::string reason) {
+    add({.release = release, .reason = std::move(reason)});
+  }
+
+  [[nodiscard]] const std::vector<tried_release>& tried() const { return tried_; }
+  /// The last release known to be before the change and the first one behind it; those between
+  /// are skipped or not tried yet. Nothing without a change.
+  [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> change() const;
+  /// The release as it was tried; null if it was not.
+  [[nodiscard]] const tried_release* of(std::size_t release) const;
+  [[nodiscard]] bisect_answer answer() const;
+  /// The comparisons that decided on which side a release is.
+  [[nodiscard]] std::size_t decided() const;
+  /// The probability, at least, that none of them is wrong: their errors add up.
+  [[nodiscard]] double confidence() const;
+  /// Without a change: the smallest one that 9 of 10 such comparisons of the first and the last
+  /// release find.
+  [[nodiscard]] std::optional<double> detectable() const { return detectable_; }
+  void set_detectable(std::optional<double> change) { detectable_ = change; }
+
+ private:
+  [[nodiscard]] std::optional<std::size_t> last() const;
+  [[nodiscard]] bool is_wanted(const compared& of) const;
+  /// The row of next() that the search follows; null if there is none.
+  [[nodiscard]] std::pair<std::string, const compared*> follow(const comparison& all) const;
+  /// The side of next(); nothing if its pairs do not say.
+  [[nodiscard]] std::optional<release_side> side(const comparison& all,
+                                                 std::size_t most_pairs) const;
+
+  std::size_t releases_;
+  change_direction direction_;
+  std::vector<tried_release> tried_;
+  std::optional<double> detectable_;
+};
+
+/// What the newer side lacks of the older one's rows and steps; empty if nothing.
+[[nodiscard]] std::string lacking(const comparison& all);
+
+}  // namespace layerbench::analysis
+
+#ifndef LAYERBENCH_COMPILED
+#include <layerbench/analysis/compare/bisection-inl.hpp>
+#endif

@@ -1,0 +1,272 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <map>
+#include <string>
+#include <thread>
+
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "support/mentions.hpp"
+#include "support/versus.hpp"
+
+namespace layerbench {
+namespace tools_bisect_test {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using testing::mentions;
+using ::testing::Not;
+using ::testing::SizeIs;
+using testing::texts;
+
+/// Builds r0, r1, ... of the fake benchmark program.
+class Bisect : public testing::Versus {
+ protected:
+  /// A build whose `bench` does this; the fake program is $fake.
+  void write_build(const std::string& name, const std::string& does) {
+    std::filesystem::create_directories(path(name));
+    const std::filesystem::path program =
+        scratch_.write(name + "/bench", fmt::format("#!/bin/sh\nfake={}\n{}\n", fake_, does));
+    std::filesystem::permissions(program, std::filesystem::perms::owner_all);
+  }
+
+  /// Builds of which those from `slow` on have a slower convolution. `others` do something else.
+  texts builds(std::size_t count, std::size_t slow,
+               const std::map<std::size_t, std::string>& others = {}) {
+    texts all;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::string name = fmt::format("r{}", i);
+      const auto other = others.find(i);
+      write_build(name, other != others.end()
+                            ? other->second
+                            : fmt::format(R"(exec "$fake" --slow={} "$@")", i < slow ? 0 : 100));
+      all.push_back(path(name));
+    }
+    return all;
+  }
+
+  [[nodiscard]] texts words(const texts& options, const texts& of) const {
+    texts all{"bisect", "--rounds=5"};
+    all.insert(all.end(), options.begin(), options.end());
+    all.emplace_back("--builds");
+    all.insert(all.end(), of.begin(), of.end());
+    all.insert(all.end(), {"--", "{}/bench"});
+    return all;
+  }
+
+  [[nodiscard]] testing::outcome bisect(const texts& options, const texts& of) const {
+    return testing::run(LAYERBENCH_TOOL, words(options, of), {{"TMPDIR", temporary()}});
+  }
+
+  [[nodiscard]] json::value found(texts options, const texts& of) const {
+    options.emplace_back("--format=json");
+    const testing::outcome done = bisect(options, of);
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return json::value::parse(done.out);
+  }
+
+  [[nodiscard]] static texts sides(const json::value& all) {
+    texts found;
+    for (const json::value& one : all.at("tried")) {
+      found.push_back(
+          fmt::format("{} {}", one.at("number").get<int>(), one.at("side").get<std::string>()));
+    }
+    return found;
+  }
+};
+
+TEST_F(Bisect, FindsTheSlowReleaseInLogarithmicallyManyComparisons) {
+  const json::value all = found({}, builds(8, 5));
+  EXPECT_EQ(all.at("answer"), "change");
+  EXPECT_EQ(all.at("before"), path("r4"));
+  EXPECT_EQ(all.at("after"), path("r5"));
+  EXPECT_THAT(sides(all), ElementsAre("7 after", "3 before", "5 after", "4 before"));
+  EXPECT_EQ(all.at("confidence"), 1 - 4 * 0.005);
+  const json::value& after = all.at("tried")[2];
+  EXPECT_THAT(after.at("followed").at("name"), HasSubstr("tiny"));
+  EXPECT_GT(after.at("followed").at("low"), 1.02);
+  ASSERT_THAT(after.at("rows"), SizeIs(1));
+  EXPECT_THAT(after.at("rows")[0].at("name"), HasSubstr("conv1"));
+  EXPECT_NEAR(after.at("rows")[0].at("ratio"), 1.1, 0.01);
+}
+
+TEST_F(Bisect, NamesNoneOfEqualReleases) {
+  const json::value all = found({}, builds(8, 8));
+  EXPECT_EQ(all.at("answer"), "none");
+  EXPECT_THAT(sides(all), ElementsAre("7 before"));
+  EXPECT_GT(all.at("detectable"), 0);
+  EXPECT_LT(all.at("detectable"), 0.1);
+  const testing::outcome page = bisect({}, builds(2, 2));
+  EXPECT_THAT(page.out, mentions("no change found", "r1", "%"));
+}
+
+TEST_F(Bisect, SkipsWhatFailsAndSaysWhy) {
+  const texts of = builds(8, 4,
+                          {{3, "echo 'libfake.so: not found' >&2; exit 1"},
+                           {7, "echo 'wrong results: y differs' >&2; exit 3"}});
+  const json::value all = found({}, of);
+  EXPECT_EQ(all.at("answer"), "gap");
+  EXPECT_EQ(all.at("before"), path("r2"));
+  EXPECT_EQ(all.at("after"), path("r4"));
+  EXPECT_THAT(sides(all), ElementsAre("7 skipped", "6 after", "3 skipped", "2 before", "4 after"));
+  EXPECT_THAT(all.at("tried")[0].at("reason"), HasSubstr("wrong results"));
+  EXPECT_THAT(all.at("tried")[2].at("reason"), HasSubstr("libfake"));
+  const testing::outcome page = bisect({}, of);
+  EXPECT_THAT(page.out, mentions("slower since", "one of", "exit code 1", "wrong results"));
+}
+
+TEST_F(Bisect, ReleaseThatLacksARowIsNotCompared) {
+  const json::value all =
+      found({}, builds(4, 2,
+                       {{3,
+                         "\"$fake\" \"$@\"; for w; do f=${w#--benchmark_out=}; "
+                         "[ -f \"$f\" ] && sed -i s/k:2/k:9/g \"$f\"; done; true"}}));
+  EXPECT_EQ(all.at("tried")[0].at("side"), "skipped");
+  EXPECT_EQ(all.at("answer"), "change");
+  EXPECT_EQ(all.at("after"), path("r2"));
+}
+
+TEST_F(Bisect, FirstReleaseThatFailsIsSkipped) {
+  const json::value all = found({}, builds(4, 2, {{0, "exit 1"}}));
+  EXPECT_THAT(sides(all), ElementsAre("0 skipped", "3 after", "2 after"));
+  EXPECT_EQ(all.at("before"), path("r1"));
+  const testing::outcome none = bisect({}, builds(3, 3, {{0, "exit 1"}, {2, "exit 1"}}));
+  EXPECT_EQ(none.exit_code, 4);
+  EXPECT_THAT(none.err, mentions("fewer than two"));
+}
+
+TEST_F(Bisect, FindsFasterReleasesIfAsked) {
+  const texts of = builds(4, 2);
+  const texts turned(of.rbegin(), of.rend());
+  EXPECT_EQ(found({}, turned).at("answer"), "none");
+  for (const char* direction : {"--faster", "--either"}) {
+    EXPECT_EQ(found({direction}, turned).at("after"), path("r1"));
+  }
+}
+
+TEST_F(Bisect, TakesValuesOfAVariable) {
+  const testing::outcome done = testing::run(
+      LAYERBENCH_TOOL, {"bisect", "--rounds=5", "--format=json", "--env", "SLOW=0,0,100", "--",
+                        "sh", "-c", fake_ + " --slow=$SLOW --benchmark_out={out}"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  const json::value all = json::value::parse(done.out);
+  EXPECT_EQ(all.at("after"), "100");
+  EXPECT_EQ(all.at("releases"), json::value({"0", "0", "100"}));
+}
+
+TEST_F(Bisect, GoesOnFromItsFile) {
+  const texts of = builds(4, 2);
+  const json::value all = found({"--resume", path("state.json")}, of);
+  const std::size_t processes = log().size();
+  EXPECT_EQ(found({"--resume", path("state.json")}, of), all);
+  EXPECT_THAT(log(), SizeIs(processes));
+  EXPECT_EQ(bisect({"--resume", path("state.json")}, builds(3, 2)).exit_code, 2);
+}
+
+TEST_F(Bisect, InterruptedSearchKeepsItsComparisons) {
+  const texts of = builds(4, 2, {{1, R"(exec "$fake" --hang=2 "$@")"}});
+  testing::child running(LAYERBENCH_TOOL, words({"--format=json", "--resume", path("s.json")}, of),
+                         {{"TMPDIR", temporary()}});
+  for (int i = 0; i < 6000 && !std::filesystem::exists(path("hangs")); ++i) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+  }
+  running.signal(SIGINT);
+  const testing::outcome done = running.wait();
+  EXPECT_EQ(done.exit_code, 130);
+  const json::value all = json::value::parse(done.out);
+  EXPECT_EQ(all.at("answer"), "unfinished");
+  EXPECT_THAT(sides(all), ElementsAre("3 after"));
+  EXPECT_THAT(files("tmp"), IsEmpty());
+  static_cast<void>(builds(4, 2));
+  EXPECT_EQ(found({"--resume", path("s.json")}, of).at("after"), path("r2"));
+}
+
+TEST_F(Bisect, StopsWhenItsTimeIsOver) {
+  const texts of = builds(4, 2, {{3, "sleep 2; exec \"$fake\" \"$@\""}});
+  const testing::outcome done = bisect({"--max-time=1"}, of);
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, mentions("--max-time"));
+}
+
+TEST_F(Bisect, InstallsReleasesOfAPackageOnce) {
+  // A Python whose environments have a pip that knows five versions of a package.
+  const std::string python = R"(#!/bin/sh
+for place; do :; done
+mkdir -p "$place/bin"
+cat > "$place/bin/pip" <<'END'
+#!/bin/sh
+echo "$@" >> LOG
+if [ "$1" = index ]; then
+  echo 'fake (1.10.0)'
+  echo 'Available versions: 1.10.0, 1.9.1, 1.9.0, 1.2, 1.1, 0.9'
+  exit
+fi
+version=${3#fake==}
+[ "$version" = 1.2 ] && { echo 'no wheel for this Python' >&2; exit 1; }
+slow=0
+[ "${version#1.1}" = "$version" ] || slow=100
+[ "$version" = 1.1 ] && slow=0
+printf '#!/bin/sh\nexec FAKE --slow=%s "$@"\n' $slow > "${0%/*}/bench"
+chmod +x "${0%/*}/bench"
+END
+chmod +x "$place/bin/pip"
+)";
+  std::string script = python;
+  script.replace(script.find("LOG"), 3, path("pip.log"));
+  script.replace(script.find("FAKE"), 4, fake_);
+  std::filesystem::create_directories(path("bin"));
+  std::filesystem::permissions(scratch_.write("bin/python3", script),
+                               std::filesystem::perms::owner_all);
+  const auto run = [&] {
+    const testing::outcome done = testing::run(
+        LAYERBENCH_TOOL,
+        {"bisect", "--rounds=5", "--format=json", "--package=fake", "--versions=1.1..1.10",
+         "--with=other==2", "--install-dir", path("installed"), "--", "bench"},
+        {{"TMPDIR", temporary()}, {"PATH", path("bin") + ":/usr/bin:/bin"}});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return json::value::parse(done.out);
+  };
+  const json::value all = run();
+  EXPECT_EQ(all.at("releases"), json::value({"1.1", "1.2", "1.9.0", "1.9.1", "1.10.0"}));
+  EXPECT_EQ(all.at("before"), "1.9.1");
+  EXPECT_EQ(all.at("after"), "1.10.0");
+  const auto installs = [&] {
+    const std::string text = json::read_text(path("pip.log"));
+    EXPECT_THAT(text, HasSubstr("install --quiet fake==1.10.0 other==2"));
+    EXPECT_THAT(text, Not(HasSubstr("0.9")));
+    std::size_t count = 0;
+    for (std::size_t at = 0; (at = text.find("install ", at)) != std::string::npos; ++at) ++count;
+    return count;
+  };
+  const std::size_t first = installs();
+  EXPECT_EQ(run().at("after"), "1.10.0");
+  EXPECT_EQ(installs(), first);
+}
+
+TEST_F(Bisect, RefusesAWrongCommandLineBeforeAnythingRuns) {
+  const std::vector<std::pair<texts, std::string>> wrong{
+      {{"--builds", "a", "b"}, "--"},
+      {{"--", "bench"}, "--builds"},
+      {{"--builds", "a", "b", "--", "bench"}, "{}"},
+      {{"--builds", "a", "--", "{}/bench"}, "two releases"},
+      {{"--builds", "a", "b", "--env", "A=1,2", "--", "{}/bench"}, "--env"},
+      {{"--env", "=1,2", "--", "bench"}, "NAME"},
+      {{"--package", "a", "--", "bench"}, "--versions"},
+      {{"--builds", "a", "b", "--max-time=x", "--", "{}/bench"}, "--max-time"},
+      {{"--builds", "a", "b", "--", "{}/bench", "--benchmark_out=x"}, "--benchmark_out"}};
+  for (const auto& [words, named] : wrong) {
+    texts all{"bisect"};
+    all.insert(all.end(), words.begin(), words.end());
+    const testing::outcome done = testing::run(LAYERBENCH_TOOL, all);
+    EXPECT_EQ(done.exit_code, 2) << ::testing::PrintToString(words) << done.err;
+    EXPECT_THAT(done.err, mentions(named));
+  }
+}
+
+}  // namespace tools_bisect_test
+}  // namespace layerbench

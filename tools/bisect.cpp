@@ -1,0 +1,346 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <filesystem>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/analysis/compare/bisection.hpp>
+#include <layerbench/base/error.hpp>
+#include <layerbench/base/number_format.hpp>
+#include <layerbench/base/output_file.hpp>
+#include <layerbench/base/parse_number.hpp>
+#include <layerbench/base/table.hpp>
+#include <layerbench/base/units.hpp>
+#include <layerbench/shape/json.hpp>
+#include <layerbench/shape/record.hpp>
+
+#include "commands.hpp"
+#include "paired_run.hpp"
+#include "releases.hpp"
+
+namespace layerbench::tool {
+namespace {
+
+using analysis::bisect_answer;
+using analysis::change_direction;
+using analysis::changed_row;
+using analysis::release_side;
+using analysis::tried_release;
+
+struct bisect_options {
+  release_options of;
+  paired_run_options pairs;
+  change_direction direction = change_direction::slower;
+  std::string max_time;  ///< seconds; empty: no limit
+  std::string resume;    ///< file; empty: none
+};
+
+json::value to_json(const changed_row& of) {
+  return {{"name", of.name}, {"ratio", of.ratio}, {"low", of.low}, {"high", of.high}};
+}
+
+changed_row row_of(const json::value& from) {
+  return {from.at("name"), from.at("ratio"), from.at("low"), from.at("high")};
+}
+
+std::string ratio_text(const changed_row& of) {
+  return fmt::format("{:.3f} ({:.3f} to {:.3f})", of.ratio, of.low, of.high);
+}
+
+/// Compares releases until the one with the change is found.
+class bisect_run {
+ public:
+  bisect_run(const bisect_options& chosen, const std::vector<std::string>& line)
+      : chosen_(chosen),
+        line_(line),
+        releases_(chosen.of, line),
+        found_(releases_.names().size(), chosen.direction) {
+    // Options that no release may have.
+    static_cast<void>(variant_of("", line, chosen.pairs));
+    if (!chosen_.resume.empty() && std::filesystem::exists(chosen_.resume)) read_earlier();
+  }
+
+  void measure() {
+    const auto start = std::chrono::steady_clock::now();
+    const double most = chosen_.max_time.empty() ? std::numeric_limits<double>::infinity()
+                                                 : *parse_number<double>(chosen_.max_time);
+    for (std::size_t done = 0; stopped_.empty() && found_.next(); ++done) {
+      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
+      const std::size_t left = found_.most_left();
+      std::string progress = fmt::format("{} with {}; {} comparison{} left", name(found_.first()),
+                                         name(*found_.next()), left, left == 1 ? "" : "s");
+      if (done > 0) {
+        const double mean = taken.count() / static_cast<double>(done);
+        progress += ", about " + units::duration(mean * static_cast<double>(left));
+      }
+      note(progress);
+      compare(*found_.next(), most - taken.count());
+      if (chosen_.resume.empty()) continue;
+      output_file(chosen_.resume, overwrite_rule::updated).write(json_text(to_json()));
+    }
+  }
+
+  [[nodiscard]] std::string text() const;
+  [[nodiscard]] json::value to_json() const;
+
+  /// Throws error unless the search came to its end.
+  void require_end() const {
+    if (!stopped_.empty()) throw error(stopped_, code_);
+    if (found_.answer() == bisect_answer::failed) {
+      throw error("fewer than two releases can be compared", exit_code::incomplete);
+    }
+  }
+
+ private:
+  [[nodiscard]] const std::string& name(std::size_t release) const {
+    return releases_.names().at(release);
+  }
+
+  void compare(std::size_t release, double seconds_left) {
+    paired_run_options pairs = chosen_.pairs;
+    pairs.max_seconds = seconds_left;
+    std::size_t preparing = found_.first();
+    bool is_prepared = false;
+    try {
+      two_variants both{variant{"old", {}}, variant{"new", {}}};
+      for (variant& one : both) {
+        if (&one != both.data()) preparing = release;
+        one = variant_of(one.name, releases_.command(preparing), pairs);
+        static_cast<void>(find_program(one.command));
+      }
+      is_prepared = true;
+      compare(paired_run(pairs, std::move(both)), pairs.rounds);
+    } catch (const failed_process& e) {
+      skip(e.side == 0 ? found_.first() : release, e.how, e);
+    } catch (const error& e) {
+      if (e.code() == exit_code::interrupted) return stop("interrupted", e.code());
+      // What else is wrong with a comparison is so with any release.
+      if (is_prepared && e.code() != exit_code::nothing_matched) throw;
+      skip(preparing, e.what(), e);
+    }
+  }
+
+  void compare(paired_run both, std::size_t rounds) {
+    bool enough = false;
+    both.measure(
+        [&](const analysis::comparison& all) { return enough = found_.decides(all, rounds); });
+    if (both.interrupted()) return stop("interrupted", exit_code::interrupted);
+    if (!enough && both.rounds() < rounds) {
+      return stop("--max-time is over", exit_code::incomplete);
+    }
+    found_.add(both.compared(), rounds);
+  }
+
+  void stop(const std::string& why, exit_code code) {
+    stopped_ = why + "\nlayerbench: the search is not at its end";
+    code_ = code;
+  }
+
+  void skip(std::size_t release, const std::string& reason, const error& whole) {
+    if (release == found_.first() && found_.decided() > 0) {  // it worked before
+      return stop(fmt::format("{}: {}", name(release), whole.what()), whole.code());
+    }
+    note(fmt::format("{} is skipped: {}", name(release), whole.what()));
+    found_.skip(release, reason.substr(0, reason.find('\n')));
+  }
+
+  void read_earlier();
+
+  const bisect_options& chosen_;
+  const std::vector<std::string>& line_;
+  releases releases_;
+  analysis::bisection found_;
+  std::string stopped_;  ///< why; empty: at its end
+  exit_code code_ = exit_code::done;
+};
+
+json::value bisect_run::to_json() const {
+  json::value tried = json::value::array();
+  for (const tried_release& one : found_.tried()) {
+    json::value rows = json::value::array();
+    for (const changed_row& row : one.rows) rows.push_back(tool::to_json(row));
+    tried.push_back({{"release", name(one.release)},
+                     {"number", one.release},
+                     {"side", layerbench::name(one.side)},
+                     {"reason", one.reason},
+                     {"pairs", one.pairs},
+                     {"followed", tool::to_json(one.followed)},
+                     {"rows", std::move(rows)}});
+  }
+  const auto change = found_.change();
+  const auto detectable = found_.detectable();
+  return {{"schema", 1},
+          {"command", line_},
+          {"releases", releases_.names()},
+          {"direction", layerbench::name(chosen_.direction)},
+          {"answer", layerbench::name(found_.answer())},
+          {"before", change ? json::value(name(change->first)) : json::value(nullptr)},
+          {"after", change ? json::value(name(change->second)) : json::value(nullptr)},
+          {"confidence", found_.confidence()},
+          {"detectable", detectable ? json::value(*detectable) : json::value(nullptr)},
+          {"tried", std::move(tried)}};
+}
+
+void bisect_run::read_earlier() {
+  const json::value all = json::parse_file(chosen_.resume);
+  try {
+    if (all.at("command") != json::value(line_) ||
+        all.at("releases") != json::value(releases_.names()) ||
+        all.at("direction") != layerbench::name(chosen_.direction)) {
+      throw usage_error(chosen_.resume +
+                        ": is of another command or of other releases; name another file");
+    }
+    for (const json::value& one : all.at("tried")) {
+      const auto side = from_name<release_side>(one.at("side").get<std::string>());
+      tried_release read{one.at("number"), side.value_or(release_side::skipped), one.at("reason"),
+                         one.at("pairs"), row_of(one.at("followed"))};
+      for (const json::value& row : one.at("rows")) read.rows.push_back(row_of(row));
+      static_cast<void>(name(read.release));
+      found_.add(std::move(read));
+    }
+    if (all.at("detectable").is_number()) found_.set_detectable(all.at("detectable"));
+  } catch (const json::value::exception& e) {
+    throw bad_input(chosen_.resume, "", e.what());
+  }
+}
+
+std::string bisect_run::text() const {
+  std::string out;
+  const auto change = found_.change();
+  if (change) {
+    const tried_release& after = *found_.of(change->second);
+    std::vector<std::string> one_of;
+    for (std::size_t i = change->first + 1; i <= change->second; ++i) one_of.push_back(name(i));
+    out += fmt::format(
+        "{} since {}{}: {} times the time of {} in {}\n{} is not; {} comparisons, all right with a "
+        "probability of at least {}\n",
+        after.followed.ratio > 1 ? "slower" : "faster", one_of.size() > 1 ? "one of " : "",
+        fmt::join(one_of, ", "), ratio_text(after.followed), name(found_.first()),
+        after.followed.name, name(change->first), found_.decided(),
+        format::percent(found_.confidence()));
+    table rows{{{"rows that changed most"}, {"new / old", align::right}}, {}};
+    constexpr std::size_t most = 5;
+    for (std::size_t i = 0; i < std::min(most, after.rows.size()); ++i) {
+      rows.rows.push_back({after.rows[i].name, ratio_text(after.rows[i])});
+    }
+    const bool is_said = after.rows.size() == 1 && after.rows[0].name == after.followed.name;
+    if (!rows.rows.empty() && !is_said) out += '\n' + layerbench::text(rows);
+  } else if (found_.decided() > 0) {
+    const tried_release& last = found_.tried().back();
+    out +=
+        fmt::format("no change found: {} takes {} times the time of {} in {}\n", name(last.release),
+                    ratio_text(last.followed), name(found_.first()), last.followed.name);
+    if (found_.detectable()) {
+      out += fmt::format("9 of 10 such searches find a change of {}\n",
+                         format::percent(*found_.detectable()));
+    }
+  }
+  table all{{{"release"}, {"side"}, {"time / first", align::right}, {"pairs", align::right}}, {}};
+  for (std::size_t i = 0; i < releases_.names().size(); ++i) {
+    const tried_release* one = found_.of(i);
+    if (one == nullptr && i == found_.first()) all.rows.push_back({name(i), "first", "", ""});
+    if (one == nullptr) continue;
+    const bool is_skipped = one->side == release_side::skipped;
+    const std::string side(layerbench::name(one->side));
+    all.rows.push_back({name(i),
+                        is_skipped ? side + ": " + one->reason
+                        : change   ? side
+                                   : "same",
+                        is_skipped ? "" : ratio_text(one->followed),
+                        one->pairs > 0 ? std::to_string(one->pairs) : ""});
+  }
+  return out + '\n' + layerbench::text(all);
+}
+
+void bisect(const bisect_options& chosen, const common_options& common,
+            const std::vector<std::string>& words) {
+  const std::vector<std::string> line(words.begin() + (words.empty() ? 0 : 1), words.end());
+  bisect_run search(chosen, line);
+  search.measure();
+  write(common, common.format == "json" ? json_text(search.to_json()) : search.text());
+  search.require_end();
+}
+
+void add_releases(CLI::App& command, release_options& of) {
+  command
+      .add_option("--builds", of.builds,
+                  "Directories of builds, the oldest first; {} in the command stands for one\n"
+                  "--builds v1 v2 v3 -- {}/bench")
+      ->type_name("DIR")
+      ->delimiter(',');
+  command
+      .add_option("--env", of.variable,
+                  "Values of an environment variable, the oldest first\n"
+                  "--env LD_LIBRARY_PATH=/opt/1.0/lib,/opt/1.1/lib")
+      ->type_name("NAME=A,B,...");
+  command
+      .add_option("--package", of.package,
+                  "Python package of which pip installs releases, each into an environment of its "
+                  "own: PATH and VIRTUAL_ENV name it, and {} in the command\n--package=onnxruntime")
+      ->type_name("NAME");
+  command
+      .add_option("--versions", of.versions,
+                  "Versions of the package, as a list or as a range of those that pip finds\n"
+                  "--versions=1.17..1.24")
+      ->type_name("A..B");
+  add_values(command, "--with", "PACKAGE", of.with,
+             "What pip installs beside the package\n--with=numpy==1.26.4,onnx");
+  command
+      .add_option("--install-dir", of.install_dir,
+                  "Directory of the environments, which are kept [layerbench/releases in the "
+                  "user's cache]")
+      ->type_name("DIR");
+}
+
+}  // namespace
+
+void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
+  CLI::App* command = app.add_subcommand(
+      "bisect", "Finds the release since which a command is slower, by pairs as versus has them");
+  command->footer(
+      "layerbench bisect --builds DIR... -- COMMAND\n"
+      "layerbench bisect --package NAME --versions A..B -- COMMAND\n"
+      "A command may begin with variables. {out} in it is the file that it writes.\n"
+      "A command that finds its results wrong must say so by its exit code.");
+  const auto options = std::make_shared<bisect_options>();
+  options->pairs.compare.paired = true;
+  add_releases(*command, options->of);
+  CLI::Option* const faster = command->add_flag_callback(
+      "--faster", [options] { options->direction = change_direction::faster; },
+      "Find since when it is faster [slower]");
+  command
+      ->add_flag_callback(
+          "--either", [options] { options->direction = change_direction::either; },
+          "Find since when it is slower or faster")
+      ->excludes(faster);
+  command
+      ->add_option("--max-time", options->max_time,
+                   "No pair begins after that many seconds\n--max-time=3600")
+      ->type_name("SECONDS")
+      ->check([](const std::string& text) {
+        return check_number(text, 1, 1e9, "a number of seconds, such as 3600");
+      });
+  command
+      ->add_option("--resume", options->resume,
+                   "File that keeps each finished comparison. If it exists, the search goes on "
+                   "from it")
+      ->type_name("FILE");
+  add_pair_options(*command, options->pairs);
+  add_margin(*command, options->pairs.compare);
+  add_output_options(*command, options->pairs);
+  const std::shared_ptr<const common_options> common =
+      add_common(*command, {"text", "json"}, words);
+  command->callback([common, options, words] { bisect(*options, *common, words); });
+}
+
+}  // namespace layerbench::tool

@@ -1,0 +1,176 @@
+// SPDX-FileCopyrightText: 2026 the layerbench authors
+// SPDX-License-Identifier: Apache-2.0
+#include "releases.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdlib>
+#include <fstream>
+#include <utility>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <layerbench/base/error.hpp>
+#include <layerbench/base/parse_number.hpp>
+#include <layerbench/base/quiet.hpp>
+#include <layerbench/base/split.hpp>
+
+#include "process.hpp"
+
+namespace layerbench::tool {
+namespace {
+
+constexpr std::string_view place_mark = "{}";  ///< in a command: the place of the release
+
+std::vector<std::int64_t> numbers_of(std::string_view version, std::size_t most) {
+  std::vector<std::int64_t> numbers;
+  for (std::string_view part : split(version, '.')) {
+    if (numbers.size() < most) numbers.push_back(take_number<std::int64_t>(part).value_or(0));
+  }
+  return numbers;
+}
+
+std::vector<std::string> words_of(std::string_view list) {
+  std::vector<std::string> words;
+  for (const std::string_view word : split(list, ',')) words.emplace_back(word);
+  return words;
+}
+
+std::filesystem::path default_directory() {
+  const char* const cache = std::getenv("XDG_CACHE_HOME");
+  const char* const home = std::getenv("HOME");
+  const std::filesystem::path base = cache != nullptr  ? std::filesystem::path(cache)
+                                     : home != nullptr ? std::filesystem::path(home) / ".cache"
+                                                       : std::filesystem::temp_directory_path();
+  return base / "layerbench" / "releases";
+}
+
+/// Runs a command of pip or of Python. Throws error with the end of what it printed.
+void run(const std::vector<std::string>& words, const std::filesystem::path& printed) {
+  process_runner runner;
+  const std::string errors = printed.string() + ".errors";
+  const int status = runner.run({{}, words}, errors, printed.string());
+  if (runner.interrupted()) throw error("interrupted", exit_code::interrupted);
+  if (status == 0) return;
+  throw error(fmt::format("{}: {}: {}", fmt::join(words, " "), status_text(status),
+                          fmt::join(last_lines(errors, 2), " ")));
+}
+
+}  // namespace
+
+bool is_in_range(std::string_view version, std::string_view first, std::string_view last) {
+  const auto up_to = [&](std::string_view end) {
+    std::vector<std::int64_t> of_end = numbers_of(end, SIZE_MAX);
+    std::vector<std::int64_t> of_version = numbers_of(version, of_end.size());
+    of_version.resize(of_end.size());
+    return std::pair(std::move(of_version), std::move(of_end));
+  };
+  const auto [at_first, from] = up_to(first);
+  const auto [at_last, to] = up_to(last);
+  return at_first >= from && at_last <= to;
+}
+
+releases::releases(release_options chosen, std::vector<std::string> line)
+    : chosen_(std::move(chosen)), line_(std::move(line)) {
+  const int kinds =
+      int{!chosen_.builds.empty()} + int{!chosen_.variable.empty()} + int{!chosen_.package.empty()};
+  if (kinds != 1 || chosen_.package.empty() != chosen_.versions.empty()) {
+    throw usage_error(
+        "bisect needs releases: --builds DIR..., --env NAME=A,B,... or --package NAME with "
+        "--versions A..B");
+  }
+  if (line_.empty()) {
+    throw usage_error(
+        "bisect needs a command behind a --\nTry: layerbench bisect [OPTIONS] -- COMMAND");
+  }
+  const bool says_where = std::ranges::any_of(
+      line_, [](const std::string& word) { return word.find(place_mark) != word.npos; });
+  if (!chosen_.builds.empty()) {
+    if (!says_where) throw usage_error("--builds: the command needs a {}, the place of the build");
+    names_ = chosen_.builds;
+  } else if (!chosen_.variable.empty()) {
+    const std::size_t equals = chosen_.variable.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw usage_error("--env: expected NAME=A,B,..., found " + chosen_.variable);
+    }
+    names_ = words_of(std::string_view(chosen_.variable).substr(equals + 1));
+  } else {
+    directory_ = std::filesystem::absolute(chosen_.install_dir.empty()
+                                               ? default_directory()
+                                               : std::filesystem::path(chosen_.install_dir));
+    list_versions();
+  }
+  if (names_.size() < 2) {
+    throw usage_error(fmt::format("bisect needs two releases or more, there {}",
+                                  names_.empty() ? "is none" : "is " + names_.front()));
+  }
+}
+
+void releases::list_versions() {
+  const std::size_t dots = chosen_.versions.find("..");
+  if (dots == std::string::npos) {
+    names_ = words_of(chosen_.versions);
+    return;
+  }
+  const std::filesystem::path pip = environment("pip", {}) / "bin" / "pip";
+  const std::filesystem::path printed = directory_ / "versions";
+  run({pip.string(), "index", "versions", chosen_.package}, printed);
+  std::ifstream text(printed);
+  constexpr std::string_view begin = "Available versions: ";
+  for (std::string line; std::getline(text, line);) {
+    if (!line.starts_with(begin)) continue;
+    std::erase(line, ' ');
+    for (std::string& version : words_of(std::string_view(line).substr(begin.size() - 2))) {
+      if (is_in_range(version, std::string_view(chosen_.versions).substr(0, dots),
+                      std::string_view(chosen_.versions).substr(dots + 2))) {
+        names_.push_back(std::move(version));
+      }
+    }
+  }
+  std::ranges::reverse(names_);  // pip has the newest first
+}
+
+std::filesystem::path releases::environment(const std::string& name,
+                                            const std::vector<std::string>& packages) const {
+  std::string folder = name;
+  std::ranges::replace(folder, '/', '_');
+  std::filesystem::path place = directory_ / folder;
+  const std::filesystem::path whole = place / "installed";
+  if (std::filesystem::exists(whole)) return place;
+  std::filesystem::create_directories(place);
+  note("installing " + name);
+  run({"python3", "-m", "venv", "--clear", place.string()}, directory_ / "printed");
+  if (!packages.empty()) {
+    std::vector<std::string> words{(place / "bin" / "pip").string(), "install", "--quiet"};
+    words.insert(words.end(), packages.begin(), packages.end());
+    run(words, directory_ / "printed");
+  }
+  std::ofstream(whole) << name << '\n';
+  return place;
+}
+
+std::vector<std::string> releases::command(std::size_t release) const {
+  const std::string& name = names_.at(release);
+  std::vector<std::string> line = line_;
+  std::string place = name;
+  if (!chosen_.package.empty()) {
+    std::vector<std::string> packages{chosen_.package + "==" + name};
+    packages.insert(packages.end(), chosen_.with.begin(), chosen_.with.end());
+    place = environment(fmt::format("{}", fmt::join(packages, "+")), packages).string();
+    const char* const path = std::getenv("PATH");
+    line.insert(line.begin(), {fmt::format("PATH={}/bin:{}", place, path == nullptr ? "" : path),
+                               "VIRTUAL_ENV=" + place});
+  } else if (!chosen_.variable.empty()) {
+    line.insert(line.begin(), chosen_.variable.substr(0, chosen_.variable.find('=') + 1) + name);
+  }
+  for (std::string& word : line) {
+    for (std::size_t at = word.find(place_mark); at != word.npos;
+         at = word.find(place_mark, at + place.size())) {
+      word.replace(at, place_mark.size(), place);
+    }
+  }
+  return line;
+}
+
+}  // namespace layerbench::tool
