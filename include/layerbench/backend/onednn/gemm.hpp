@@ -79,6 +79,10 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
                   const std::array<dnnl::memory::desc, 4>& stored) {
     using namespace dnnl;
     const auto& [source, weights, bias, destination] = stored;
+    // Of odd n, oneDNN 3.13 has no such products or wrong ones.
+    if (is_4_bit(operands()[1].logical.type) && (o.n % 2 != 0 || o.k % 2 != 0)) {
+      throw unsupported("oneDNN multiplies weights of 4 bits where n and k are even");
+    }
     constexpr int by_group_and_column = 3;
     const memory::dims group{o.group(), 1};
     primitive_attr attr = attributes(o.post, destination);
