@@ -166,7 +166,8 @@ TEST(dtype, is_found_by_its_name) {
     EXPECT_EQ(dtype_from(name(type)), type);
   }
   EXPECT_EQ(name(dtype::u4), "u4") << "a type of weights alone";
-  for (const auto* unknown : {"", "F32", "f3", "f322", "int8", "s4", "u4"}) EXPECT_FALSE(dtype_from(unknown));
+  for (const auto* unknown : {"", "F32", "f3", "f322", "int8", "s4", "u4"})
+    EXPECT_FALSE(dtype_from(unknown));
 }
 
 TEST(dtype, has_its_size) {
