@@ -106,7 +106,9 @@ const std::vector<permission> macros{{"LAYERBENCH_COMPILED", {""}},
                                      {"LAYERBENCH_INLINE", {"base/compiled.hpp"}},
                                      {"LAYERBENCH_SHAPES_DIR", {"model/find-inl.hpp"}},
                                      {"LAYERBENCH_HAS_MPI", {"bench/bench_model.cpp"}},
-                                     {"DNNL_VERSION_MAJOR", {"backend/onednn/backend.hpp"}}};
+                                     {"DNNL_VERSION_MAJOR", {"backend/onednn/backend.hpp"}},
+                                     {"DNNL_VERSION_MINOR", {"backend/onednn/backend.hpp"}},
+                                     {"LAYERBENCH_ONEDNN_HAS_NARROW_WEIGHTS", {"backend/onednn/"}}};
 
 bool permits(const std::vector<permission>& all, const std::string& name, const std::string& file) {
   return std::ranges::any_of(all, [&](const permission& one) {

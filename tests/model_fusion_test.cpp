@@ -324,6 +324,41 @@ TEST_F(fusion, in_s8_refuses_models_with_types) {
       error);
 }
 
+/// Bytes of what the model keeps from step to step.
+std::int64_t kept_bytes(const graph& g, dtype type) {
+  std::int64_t sum = 0;
+  for (const kept_tensor& one : inference_step(g, type).kept) sum += op::bytes(one.logical);
+  return sum;
+}
+
+// Published: 1.24 billion parameters, with the words' table counted once (model card of
+// Llama-3.2-1B, https://huggingface.co/meta-llama/Llama-3.2-1B).
+TEST_F(fusion, w4_narrows_the_weights_of_products_alone) {
+  const graph g = load_named("llama_1b");
+  const graph narrow = fused_by("w4", g);
+  constexpr std::int64_t words = 128256 * 2048;
+  constexpr std::int64_t parameters = 1235814400;
+  constexpr std::int64_t products = parameters - 33 * 2048;
+  EXPECT_EQ(count(narrow).parameters, parameters + words) << "the output has the words' weights";
+  EXPECT_EQ(count(narrow).macs, count(g).macs);
+  EXPECT_THAT(narrow.inference_only, testing::HasWord("types"));
+  EXPECT_EQ(kept_bytes(g, dtype::bf16) - kept_bytes(narrow, dtype::bf16),
+            products * 2 - (products / 2 + products / 32 * 2));
+  for (const layer& one : narrow.layers) {
+    const auto* product = one.op.get<op::gemm>();
+    if (product == nullptr) continue;
+    EXPECT_EQ(product->weights_type, op::narrow_type::s4) << one.name;
+  }
+}
+
+TEST_F(fusion, leaves_weights_that_its_groups_do_not_divide) {
+  const graph g = model_of({R"({"name": "a", "op": "gemm", "shape": {"m": 2, "n": 48, "k": 64}})",
+                            R"({"name": "b", "op": "gemm", "shape": {"m": 2, "n": 8, "k": 48}})"});
+  const graph narrow = fused_by("w4", g);
+  EXPECT_EQ(narrow.layers[0].op.key(), "m:2,n:48,k:64,weights_type:s4,group_size:32");
+  EXPECT_EQ(narrow.layers[1].op.key(), g.layers[1].op.key());
+}
+
 TEST_F(fusion, in_s8_gives_both_ends_of_each_edge_one_type) {
   for (const std::string name : {"resnet50", "vgg16", "googlenet_v1", "mobilenet_v2", "densenet121",
                                  "efficientnet_b0", "bert_base"}) {
@@ -384,6 +419,13 @@ TEST_F(fusion, files_are_checked) {
   EXPECT_THAT(error_of_int8(R"({"ops": ["conv"], "keeps": ["conv"]})"),
               testing::HasWord("/int8/keeps/0"));
   EXPECT_THAT(error_of_int8(R"({"keeps": []})"), testing::HasWord("/int8"));
+  const auto error_of_weights = [&](const std::string& text) {
+    return error_of(R"({"name": "p", "rules": [], "weights": )" + text + "}");
+  };
+  EXPECT_THAT(error_of_weights(R"({"group_size": 32})"), testing::HasWord("/weights"));
+  EXPECT_THAT(error_of_weights(R"({"type": "f8_e4m3"})"), testing::HasWord("/weights/type"));
+  EXPECT_THAT(error_of_weights(R"({"type": "s4", "group_size": 0})"),
+              testing::HasWord("/weights/group_size"));
   EXPECT_THROW(static_cast<void>(find_fusion("unknown", LAYERBENCH_SHAPES_DIR)), nothing_matched);
 }
 

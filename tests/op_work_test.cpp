@@ -212,6 +212,56 @@ TEST(gemm, of_a_batch_has_both_gradients_in_one_call) {
   EXPECT_EQ(o.work(pass::bwd).macs, 2 * o.work(pass::fwd).macs);
 }
 
+TEST(gemm, of_narrow_weights_reads_them_with_scales_and_zero_points_of_groups) {
+  gemm o{.m = 2, .n = 3, .k = 64, .b_transposed = true, .bias = true};
+  const std::int64_t rest = 2 * (2 * 64 + 3 + 2 * 3);
+  EXPECT_EQ(least_bytes(o.operands(pass::fwd, dtype::bf16)), rest + 2 * 3 * 64);
+  o.weights_type = narrow_type::s8;
+  EXPECT_EQ(least_bytes(o.operands(pass::fwd, dtype::bf16)), rest + 3 * 64 + 2 * 3);
+  o.weights_type = narrow_type::u4;
+  o.group_size = {32};
+  o.zero_points = true;
+  EXPECT_EQ(least_bytes(o.operands(pass::fwd, dtype::bf16)), rest + 3 * 32 + 2 * 6 + 3);
+  const std::vector<operand> all = o.operands(pass::fwd, dtype::bf16);
+  ASSERT_EQ(all.size(), 6U);
+  EXPECT_EQ(all[1].type, dtype::u4);
+  EXPECT_EQ(all[1].extents, (dims{3, 64}));
+  EXPECT_EQ(all[2].extents, (dims{2, 3}));
+  EXPECT_EQ(all[3].name, "weights_zero_points");
+  EXPECT_EQ(all[o.bias_operand()].name, "bias");
+  EXPECT_EQ(o.passes(), std::vector{pass::fwd});
+  EXPECT_EQ(key(o),
+            "m:2,n:3,k:64,b_transposed:1,bias:1,weights_type:u4,group_size:32,zero_points:1");
+  EXPECT_EQ(storage_bytes(dtype::s4, 7), 4) << "the last byte has one number";
+  EXPECT_THROW(static_cast<void>(o.operands(pass::fwd, dtype::s8)), unsupported);
+}
+
+TEST(gemm, refuses_narrow_weights_that_do_not_fit) {
+  const auto refused = [](const gemm& o) {
+    try {
+      o.validate();
+    } catch (const invalid_field& e) {
+      return e.field;
+    }
+    return std::string();
+  };
+  using enum narrow_type;
+  const gemm narrow{.k = 64, .weights_type = s4, .group_size = {16}};
+  EXPECT_EQ(refused(narrow), "");
+  const auto with = [&](auto change) {
+    gemm o = narrow;
+    change(o);
+    return refused(o);
+  };
+  EXPECT_EQ(with([](gemm& o) { o.group_size = {48}; }), "group_size");
+  EXPECT_EQ(with([](gemm& o) { o.weights_type = same; }), "group_size");
+  EXPECT_EQ(with([](gemm& o) { o.batch = 2; }), "weights_type");
+  EXPECT_EQ(with([](gemm& o) { o.channel_scales = true; }), "weights_type");
+  EXPECT_EQ(with([](gemm& o) { o.src_zero = {1}; }), "weights_type");
+  EXPECT_EQ(with([](gemm& o) { o.dst_type = tensor_type::u8; }), "weights_type");
+  EXPECT_EQ(refused({.zero_points = true}), "zero_points");
+}
+
 /// Outputs of a rounded-up pooling as PyTorch's pooling_output_shape computes them.
 std::int64_t rounded_up_outputs(std::int64_t size, std::int64_t before, std::int64_t after,
                                 std::int64_t window, std::int64_t stride) {

@@ -153,17 +153,21 @@ TEST(round_to, gives_multiples_of_the_scale_for_s8) {
   EXPECT_EQ(round_to(dtype::s8, 40, 0.25), 31.75);
   EXPECT_EQ(round_to(dtype::s8, -40, 0.25), -32);
   EXPECT_EQ(round_to(dtype::u8, -40, 0.25), 0);
+  EXPECT_EQ(round_to(dtype::s4, -9, 1), -8);
+  EXPECT_EQ(round_to(dtype::u4, 15.6, 1), 15);
   EXPECT_EQ(round_to(dtype::u8, 400, 0.25), 63.75);
   EXPECT_EQ(round_to(dtype::u8, 400, 0.25, 100), 38.75) << "(255 - 100) / 4";
   EXPECT_EQ(round_to(dtype::u8, -400, 0.25, 100), -25);
 }
 
 TEST(dtype, is_found_by_its_name) {
-  for (std::size_t i = 0; i < dtype_table.size(); ++i) {
+  for (std::size_t i = 0; i < dtype_names.size(); ++i) {
     const auto type = static_cast<dtype>(i);
     EXPECT_EQ(dtype_from(name(type)), type);
   }
-  for (const auto* unknown : {"", "F32", "f3", "f322", "int8"}) EXPECT_FALSE(dtype_from(unknown));
+  EXPECT_EQ(name(dtype::u4), "u4") << "a type of weights alone";
+  for (const auto* unknown : {"", "F32", "f3", "f322", "int8", "s4", "u4"})
+    EXPECT_FALSE(dtype_from(unknown));
 }
 
 TEST(dtype, has_its_size) {

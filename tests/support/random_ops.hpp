@@ -420,4 +420,19 @@ Op random_quantized_op(dice& d) {
   return o;
 }
 
+/// With weights in fewer bits, in groups and extents that oneDNN has.
+inline op::gemm random_narrow_gemm(dice& d) {
+  using enum op::narrow_type;
+  op::gemm o = d.chance() ? random_op<op::gemm>(d) : random_fused_op<op::gemm>(d);
+  o.batch = 1;
+  o.weights_type = d.pick({s8, s4, u4});
+  o.zero_points = d.chance();
+  o.n += o.n % 2;
+  o.k += o.k % 2;
+  if (d.chance(3)) return o;
+  o.group_size.value = d.pick<std::int64_t>({32, 64, 96, 128});
+  o.k = o.group_size.value * d.between(1, 5);
+  return o;
+}
+
 }  // namespace layerbench::testing

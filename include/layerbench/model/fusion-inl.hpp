@@ -140,6 +140,17 @@ namespace detail {
   return rules;
 }
 
+/// Reads the field `weights`.
+[[nodiscard]] inline narrow_weights read_narrow_weights(const json::cursor& at) {
+  at.check_keys({"type", "group_size", "zero_points"}, {"type"});
+  const std::span<const std::string_view> types(enum_names<op::narrow_type>);
+  const std::vector<std::string_view> narrow(types.begin() + 1, types.end());
+  narrow_weights rules{.type = static_cast<op::narrow_type>(at["type"].index_in(narrow) + 1)};
+  if (at.has("group_size")) rules.group_size = json::read_size(at["group_size"], {});
+  rules.zero_points = at.has("zero_points") && at["zero_points"].boolean();
+  return rules;
+}
+
 /// The model with ops called as the rules say.
 [[nodiscard]] inline graph with_manners(graph g, const fusion_plan& plan) {
   for (layer& one : g.layers) {
@@ -347,7 +358,7 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
                                           const op::catalog& catalog) {
   const json::value parsed = json::parse_file(path);
   const json::cursor file(parsed, path.string());
-  file.check_keys({"name", "title", "source", "rules", "int8"}, {"name", "rules"});
+  file.check_keys({"name", "title", "source", "rules", "int8", "weights"}, {"name", "rules"});
   const auto text = [&](std::string_view key) { return file.has(key) ? file[key].text() : ""; };
   fusion_plan plan{file["name"].text(), text("title"), text("source"), {}};
   if (!is_name(plan.name) || plan.name == no_fusion) {
@@ -365,7 +376,8 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
     plan.rules.push_back(rules[i].has("set") ? detail::read_manner(rules[i], catalog)
                                              : detail::read_rule(rules[i], ops));
   }
-  if (plan.rules.empty()) rules.fail("has no rule");
+  if (file.has("weights")) plan.weights = detail::read_narrow_weights(file["weights"]);
+  if (plan.rules.empty() && !plan.weights) rules.fail("has no rule");
   if (file.has("int8")) plan.int8 = detail::read_quantization(file["int8"], catalog);
   return plan;
 }
@@ -374,6 +386,7 @@ LAYERBENCH_INLINE graph fused(const graph& g, const fusion_plan& plan, const op:
                               dtype type) {
   graph result = detail::with_manners(g, plan);
   if (plan.joins_layers()) result = detail::fuser(result, plan, catalog).result();
+  if (plan.weights) result = with_narrow_weights(std::move(result), *plan.weights);
   if (type != dtype::s8 || !plan.int8) return result;
   return quantized(result, *plan.int8, catalog);
 }

@@ -38,7 +38,8 @@ struct fusion_plan {
   std::string title;
   std::string source;  ///< where the engine documents it
   std::vector<fusion_rule> rules;
-  std::optional<quantization> int8 = {};  ///< of steps in s8; else all of their tensors are s8
+  std::optional<quantization> int8 = {};       ///< of steps in s8; else all of their tensors are s8
+  std::optional<narrow_weights> weights = {};  ///< of products with learned weights
 
   /// Whether it has a rule for calls of several layers, or for integers. Otherwise the fused model
   /// has the same layers, and can be trained as before.
@@ -62,8 +63,8 @@ inline constexpr std::string_view no_fusion = "none";
 /// The model as the plan fuses it, for inference only if the plan joins layers. A fused layer is
 /// named after all layers in it, joined by '+', and stands where the last of them stood. An
 /// addition is part of the call of its first source that can take it in. In a step of s8 tensors
-/// have the types that the plan says. Throws bad_input for a rule whose `layers` cannot be one
-/// call.
+/// have the types that the plan says, in others the weights of products. Throws bad_input for a
+/// rule whose `layers` cannot be one call.
 [[nodiscard]] graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog,
                           dtype type = dtype::f32);
 

@@ -212,6 +212,23 @@ class quantizer {
 
 }  // namespace detail
 
+LAYERBENCH_INLINE graph with_narrow_weights(graph g, const narrow_weights& rules) {
+  for (layer& one : g.layers) {
+    const auto* product = one.op.get<op::gemm>();
+    if (product == nullptr || product->batch != 1) continue;
+    if (rules.group_size != 0 && product->k % rules.group_size != 0) continue;
+    op::gemm narrow = *product;
+    narrow.weights_type = rules.type;
+    narrow.group_size.value = rules.group_size;
+    narrow.zero_points = rules.zero_points;
+    narrow.validate();
+    const auto type = one.op.own_type();
+    one.op = type ? op::any(narrow).in(*type) : op::any(narrow);
+    g.inference_only = fmt::format("'{}' {}", one.name, detail::why_inference_only(one.op));
+  }
+  return g;
+}
+
 LAYERBENCH_INLINE graph quantized(const graph& g, const quantization& rules,
                                   const op::catalog& catalog) {
   return detail::quantizer(g, rules, catalog).result();

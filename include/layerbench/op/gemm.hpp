@@ -15,7 +15,8 @@ namespace layerbench::op {
 /// say that a matrix is stored the other way round: src as [k,m], weights as [n,k]. For inference
 /// weights may be packed beforehand; in training, where they change, they stay as they are stored.
 /// With a batch both factors are activations, and pass `bwd` gives both gradients. The post-ops
-/// come after the bias.
+/// come after the bias. With `weights_type` only the weights are integers, which are packed once:
+/// two of 4 bits share a byte. The product computes in the type of the row.
 struct gemm {
   static constexpr std::string_view name = "gemm";
 
@@ -25,6 +26,9 @@ struct gemm {
   tensor_type dst_type = tensor_type::same, addend_type = tensor_type::same;
   bool channel_scales = false;
   position src_zero = {}, dst_zero = {};
+  narrow_type weights_type = narrow_type::same;
+  position group_size = {};
+  bool zero_points = false;
 
   static constexpr auto fields = std::tuple{
       required("m", &gemm::m, "rows of the result; images of a fully connected layer"),
@@ -40,17 +44,30 @@ struct gemm {
       optional("channel_scales", &gemm::channel_scales, channel_scales_help),
       optional("src_zero", &gemm::src_zero, src_zero_help),
       optional("dst_zero", &gemm::dst_zero, dst_zero_help),
+      optional("weights_type", &gemm::weights_type, weights_type_help),
+      optional("group_size", &gemm::group_size, group_size_help),
+      optional("zero_points", &gemm::zero_points, zero_points_help),
   };
 
   void validate() const {
     op::validate(post);
     validate_quantization(*this);
+    validate_narrow_weights(*this);
     if (channel_scales && batch != 1) {
       throw invalid_field("channel_scales", "is for learned weights, which a batch does not have");
     }
   }
 
+  [[nodiscard]] bool has_narrow_weights() const { return weights_type != narrow_type::same; }
+  /// Rows of narrow weights that share scales.
+  [[nodiscard]] std::int64_t group() const { return group_size.value == 0 ? k : group_size.value; }
+  /// Position of the bias among the operands of inference, or of what follows it.
+  [[nodiscard]] std::size_t bias_operand() const {
+    return !has_narrow_weights() ? 2 : zero_points ? 4 : 3;
+  }
+
   [[nodiscard]] std::vector<pass> passes() const {
+    if (has_narrow_weights()) return {pass::fwd};
     if (batch != 1) return passes_with(post, {pass::fwd, pass::bwd});
     return passes_with(post, {pass::fwd, pass::fwd_training, pass::bwd_data, pass::bwd_weights});
   }
@@ -58,7 +75,8 @@ struct gemm {
   /// src m*k (stored k*m when a_transposed), weights k*n (stored n*k when b_transposed), bias n,
   /// addends and dst m*n; with a leading extent `batch` where it is not 1, but for bias. The
   /// weights of a batch are activations, as in attention: nothing learned is stored per image.
-  /// Gradients alike.
+  /// Gradients alike. Narrow weights have weights_scales and maybe weights_zero_points behind them,
+  /// (k / group())*n each.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const auto matrix = [&](std::int64_t rows, std::int64_t columns) {
       return batch == 1 ? dims{rows, columns} : dims{batch, rows, columns};
@@ -84,7 +102,12 @@ struct gemm {
     if (bias) all.push_back({"bias", {n}, role::weights, type});
     all.push_back({"dst", matrix(m, n), role::destination, type});
     all.back().scale *= std::sqrt(static_cast<double>(k));
-    quantize_operands(*this, b_transposed ? 0 : 1, all);
+    if (has_narrow_weights()) {
+      narrow_weights(*this, all);
+      insert_addends(post, all, type);
+    } else {
+      quantize_operands(*this, b_transposed ? 0 : 1, all);
+    }
     return all;
   }
 

@@ -54,8 +54,8 @@ inline constexpr std::array<std::string_view, 3> manner_help{
 
 using layerbench::name;  // lookup must find it for the enums of this namespace
 
-/// Role of an operand in the model: activations read, learned values, running statistics of a
-/// normalization, activations written.
+/// Role of an operand in the model: activations read, learned values, what is kept beside them
+/// (running statistics of a normalization, scales and zero points of weights), activations written.
 enum class role { source, weights, statistics, destination };
 
 /// The scale of a channel of integers that have one scale per channel. Neighbours differ, so that
@@ -218,10 +218,15 @@ concept operation = requires(const Op& op, pass p, dtype type) {
   { op.work(p) } -> std::same_as<op::work>;
 };
 
+/// Bytes of `count` numbers that follow each other. Throws what checked_multiply throws.
+[[nodiscard]] inline std::int64_t storage_bytes(dtype type, std::int64_t count) {
+  if (is_4_bit(type)) return ceil_div(count, 2);
+  return checked_multiply(count, static_cast<std::int64_t>(traits(type).bytes));
+}
+
 /// Bytes of memory of an operand without padding.
 [[nodiscard]] inline std::int64_t bytes(const operand& tensor) {
-  return checked_multiply(elements(tensor.extents),
-                          static_cast<std::int64_t>(traits(tensor.type).bytes));
+  return storage_bytes(tensor.type, elements(tensor.extents));
 }
 
 /// Least memory traffic of one call in bytes: every operand read or written once, of a table the
@@ -231,8 +236,7 @@ concept operation = requires(const Op& op, pass p, dtype type) {
   for (const operand& tensor : operands) {
     std::int64_t touched = elements(tensor.extents);
     if (tensor.most_read > 0) touched = std::min(touched, tensor.most_read);
-    const auto element_bytes = static_cast<std::int64_t>(traits(tensor.type).bytes);
-    sum = checked_add(sum, checked_multiply(touched, element_bytes));
+    sum = checked_add(sum, storage_bytes(tensor.type, touched));
   }
   return sum;
 }

@@ -4,8 +4,10 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -36,6 +38,24 @@ enum class tensor_type { same, f32, s8, u8 };
   return from_name<tensor_type>(layerbench::name(type)).value();
 }
 
+/// The data type of weights that a product reads in fewer bits than it computes in; `same`: that of
+/// the op.
+enum class narrow_type { same, s8, s4, u4 };
+
+[[nodiscard]] constexpr std::array<std::string_view, 4> list_names(narrow_type /*tag*/) {
+  return {"same", "s8", "s4", "u4"};
+}
+
+[[nodiscard]] constexpr dtype dtype_of(narrow_type type, dtype same) {
+  switch (type) {
+    case narrow_type::same: return same;
+    case narrow_type::s8: return dtype::s8;
+    case narrow_type::s4: return dtype::s4;
+    case narrow_type::u4: return dtype::u4;
+  }
+  return same;
+}
+
 // Help texts of the fields of an op with integers.
 inline constexpr std::string_view dst_type_help =
     "type of the result; same: that of the row, or bf16 where factors are f8_e4m3";
@@ -45,10 +65,17 @@ inline constexpr std::string_view channel_scales_help =
     "whether integer weights have a scale per output channel, instead of one";
 inline constexpr std::string_view src_zero_help = "zero point of an integer source";
 inline constexpr std::string_view dst_zero_help = "zero point of an integer result";
+inline constexpr std::string_view weights_type_help =
+    "type of weights that are stored in fewer bits than f32, f16 or bf16; same: that of the row";
+inline constexpr std::string_view group_size_help =
+    "with weights_type: neighbours along k that share a scale; 0: all";
+inline constexpr std::string_view zero_points_help =
+    "with weights_type: whether each group has a zero point";
 
 /// The fields of ops that say how tensors are stored.
-inline constexpr std::array<std::string_view, 5> quantization_fields{
-    "dst_type", "addend_type", "channel_scales", "src_zero", "dst_zero"};
+inline constexpr std::array<std::string_view, 8> quantization_fields{
+    "dst_type", "addend_type",  "channel_scales", "src_zero",
+    "dst_zero", "weights_type", "group_size",     "zero_points"};
 
 /// Whether one of them is not the default.
 [[nodiscard]] inline bool is_quantized(const record_fields& fields) {
@@ -85,6 +112,57 @@ void validate_quantization(const Op& o) {
           "must have as many bytes as dst_type, since sum overwrites the added tensor");
     }
   }
+}
+
+/// Of an op with weights_type. Throws invalid_field.
+template <class Op>
+void validate_narrow_weights(const Op& o) {
+  if (o.weights_type == narrow_type::same) {
+    if (o.group_size.value != 0) throw invalid_field("group_size", "needs weights_type");
+    if (o.zero_points) throw invalid_field("zero_points", "needs weights_type");
+    return;
+  }
+  if (o.batch != 1) {
+    throw invalid_field("weights_type", "is for learned weights, which a batch does not have");
+  }
+  if (o.group_size.value != 0 && o.k % o.group_size.value != 0) {
+    throw invalid_field("group_size", "must divide k");
+  }
+  const bool quantized = o.dst_type != tensor_type::same || o.addend_type != tensor_type::same ||
+                         o.channel_scales || o.src_zero.value != 0 || o.dst_zero.value != 0;
+  if (quantized) {
+    throw invalid_field("weights_type",
+                        "is for products in floating point, without the fields of integer ones");
+  }
+}
+
+/// Gives the weights of `all`, which are src, weights and others, the type of an op with
+/// weights_type, and inserts their scales behind them, in the type of the op, and maybe their zero
+/// points, in that of the weights: one a group and column. An element of the weights is
+/// (stored - zero point) * scale. The scales keep results near the size of the sources. Throws
+/// unsupported if the op does not compute in f32, f16 or bf16.
+template <class Op>
+void narrow_weights(const Op& o, std::vector<operand>& all) {
+  const dtype type = all[1].type;
+  if (is_integer(type) || type == dtype::f8_e4m3) {
+    throw unsupported(std::string("weights_type is for f32, f16 and bf16, and not for ")
+                          .append(layerbench::name(type)));
+  }
+  all[1].type = dtype_of(o.weights_type, type);
+  const double least = least_integer(all[1].type);
+  const double largest = traits(all[1].type).largest;
+  const double middle = (least + largest + 1) / 2;
+  const double limit = std::sqrt(6.0 / static_cast<double>(o.k)) / (largest + 1 - middle);
+  const dims groups{o.k / o.group(), o.n};
+  all[1].scale = 1;
+  all[1].low = least - 0.5;
+  all[1].high = largest + 0.5;
+  std::vector<operand> more{{"weights_scales", groups, role::statistics, type, 0.5 * limit, limit}};
+  if (o.zero_points) {
+    more.push_back(
+        {"weights_zero_points", groups, role::statistics, all[1].type, middle - 2, middle + 2, 1});
+  }
+  all.insert(all.begin() + 2, more.begin(), more.end());
 }
 
 /// The scale of src and weights in f8_e4m3. Test data from -1 to 1 is stored as at most 256; the

@@ -89,8 +89,7 @@ LAYERBENCH_INLINE std::optional<reorder_inserter::stored> reorder_inserter::as_f
     for (std::size_t j = 0; j < operands.size(); ++j) {
       const plan_operand& operand = operands[j];
       if (call.tensors[j] != tensor || operand.extents().size() <= 2) continue;
-      const auto count = static_cast<std::size_t>(elements(operand.extents()));
-      const bool padded = operand.bytes != count * traits(operand.logical.type).bytes;
+      const bool padded = operand.bytes != static_cast<std::size_t>(op::bytes(operand.logical));
       if (padded || !op::is_permutation(operand.order)) return std::nullopt;
       return stored{operand.extents(), operand.order};
     }

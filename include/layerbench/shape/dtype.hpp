@@ -14,12 +14,13 @@
 namespace layerbench {
 
 /// Data types. `tf32` is f32 storage whose arithmetic uses 11 bits of the significand; it is never
-/// called f32. Integers stand for real numbers by a scale and a zero point.
-enum class dtype { f32, tf32, f16, bf16, f64, s8, f8_e4m3, u8 };
+/// called f32. Integers stand for real numbers by a scale and a zero point. `s4` and `u4`, which
+/// come last, are types of weights: no op computes in them.
+enum class dtype { f32, tf32, f16, bf16, f64, s8, f8_e4m3, u8, s4, u4 };
 
 struct dtype_traits {
   std::string_view name;
-  std::size_t bytes;     ///< storage of one element
+  std::size_t bytes;     ///< storage of one element; of 4 bits: of two (storage_bytes)
   int significand_bits;  ///< with the hidden bit; 0 for integers
   int min_exponent;      ///< of the smallest normal number, 2^min_exponent
   double largest;        ///< largest finite value
@@ -34,11 +35,13 @@ inline constexpr std::array dtype_table{
     dtype_traits{"s8", 1, 0, 0, 127},
     dtype_traits{"f8_e4m3", 1, 4, -6, 448},
     dtype_traits{"u8", 1, 0, 0, 255},
+    dtype_traits{"s4", 1, 0, 0, 7},
+    dtype_traits{"u4", 1, 0, 0, 15},
 };
 
-/// The names of all data types, in their order.
+/// The names of the data types in which ops compute, in their order.
 inline constexpr auto dtype_names = [] {
-  std::array<std::string_view, dtype_table.size()> names{};
+  std::array<std::string_view, static_cast<std::size_t>(dtype::s4)> names{};
   for (std::size_t i = 0; i < names.size(); ++i) names.at(i) = dtype_table.at(i).name;
   return names;
 }();
@@ -48,19 +51,23 @@ inline constexpr auto dtype_names = [] {
 }
 [[nodiscard]] constexpr std::string_view name(dtype type) { return traits(type).name; }
 
-/// The data type called `text`, or nothing.
+/// The data type called `text` in which ops compute, or nothing.
 [[nodiscard]] constexpr std::optional<dtype> dtype_from(std::string_view text) {
-  for (std::size_t i = 0; i < dtype_table.size(); ++i) {
-    if (dtype_table.at(i).name == text) return static_cast<dtype>(i);
+  for (std::size_t i = 0; i < dtype_names.size(); ++i) {
+    if (dtype_names.at(i) == text) return static_cast<dtype>(i);
   }
   return std::nullopt;
 }
 
+/// Whether two numbers share a byte, the first one in its lower half.
+[[nodiscard]] constexpr bool is_4_bit(dtype type) { return type == dtype::s4 || type == dtype::u4; }
 [[nodiscard]] constexpr bool is_integer(dtype type) {
-  return type == dtype::s8 || type == dtype::u8;
+  return type == dtype::s8 || type == dtype::u8 || is_4_bit(type);
 }
 /// The smallest number that an integer type stores.
-[[nodiscard]] constexpr double least_integer(dtype type) { return type == dtype::s8 ? -128 : 0; }
+[[nodiscard]] constexpr double least_integer(dtype type) {
+  return type == dtype::s8 ? -128 : type == dtype::s4 ? -8 : 0;
+}
 
 /// Largest relative error of rounding a normal number to `type` (2^-p, p significand bits).
 [[nodiscard]] inline double unit_roundoff(dtype type) {

@@ -117,7 +117,7 @@ struct properties {
       case dtype::s8:
       case dtype::u8: return of.bytes;
       case dtype::f8_e4m3: return of.has_f8 ? of.bytes / divisor : 0;
-      case dtype::f64: return 0;
+      default: return 0;
     }
   }
   return 0;
@@ -162,9 +162,9 @@ class peaks {
   if (const double bytes = of.of(dtype::f32).bytes; bytes > 0) {
     known.push_back(units::si(bytes, "B/s"));
   }
-  for (const dtype_traits& type : dtype_table) {
-    const double flops = of.of(dtype_from(type.name).value()).flops;
-    if (flops > 0) known.push_back(fmt::format("{} {}", type.name, units::si(flops, "FLOP/s")));
+  for (const std::string_view type : dtype_names) {
+    const double flops = of.of(dtype_from(type).value()).flops;
+    if (flops > 0) known.push_back(fmt::format("{} {}", type, units::si(flops, "FLOP/s")));
   }
   return fmt::format("{}", fmt::join(known, ", "));
 }

@@ -17,6 +17,11 @@
 #error "layerbench needs oneDNN 3.0 or newer; tools/setup.sh installs one"
 #endif
 
+// Types of 4 bits, and products of floating-point numbers and integers.
+#if DNNL_VERSION_MAJOR > 3 || DNNL_VERSION_MINOR >= 5
+#define LAYERBENCH_ONEDNN_HAS_NARROW_WEIGHTS
+#endif
+
 /// oneDNN on the CPU, with OpenMP threads.
 namespace layerbench::onednn {
 
@@ -106,6 +111,20 @@ class backend : public host::openmp_backend {
     if (has(dnnl_cpu_isa_avx512_core_fp16) || has(avx2_vnni_2)) return;
     throw unsupported(
         fmt::format("oneDNN has no f16 on this CPU ({}); use bf16 or f32", isa_name(isa)));
+  }
+
+  /// Throws unsupported unless this program was compiled with, and runs with, a oneDNN that
+  /// multiplies floating-point numbers by integers: 3.5 or newer.
+  static void require_narrow_weights(dtype weights) {
+    const dnnl_version_t* loaded = dnnl_version();
+#ifdef LAYERBENCH_ONEDNN_HAS_NARROW_WEIGHTS
+    if (loaded->major > 3 || loaded->minor >= 5) return;
+#endif
+    throw unsupported(fmt::format(
+        "oneDNN has products with weights in {} from version 3.5 on, and this program was compiled "
+        "with {}.{} and runs {}.{}; build it with a newer one (docs/compare.md)",
+        layerbench::name(weights), DNNL_VERSION_MAJOR, DNNL_VERSION_MINOR, loaded->major,
+        loaded->minor));
   }
 
   void synchronize() const override { stream_.wait(); }

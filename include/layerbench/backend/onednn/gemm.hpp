@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -26,6 +27,7 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
 
   plan(const onednn::backend& device, const op::gemm& o, const plan_request& request)
       : primitive_sequence(device, o.operands(request.pass, request.type)) {
+    if (o.has_narrow_weights()) onednn::backend::require_narrow_weights(operands()[1].logical.type);
     onednn::checked("matrix product", [&] {
       const bool by_products = o.a_transposed || request.pass == op::pass::bwd;
       if (request.pass != op::pass::fwd && by_products) {
@@ -51,15 +53,66 @@ class plan<onednn::backend, op::gemm> : public onednn::primitive_sequence {
         o.batch == 1 ? packed : matrix(o, o.k, o.n, o.b_transposed, weights_type);
     const memory::desc destination =
         matrix(o, o.m, o.n, false, onednn::data_type(operands().back().logical.type));
+    const dtype bias_type = operands()[o.bias ? o.bias_operand() : 0].logical.type;
     const memory::desc bias = o.bias ? onednn::plain(o.batch == 1 ? dims{1, o.n} : dims{1, 1, o.n},
-                                                     onednn::data_type(operands()[2].logical.type))
+                                                     onednn::data_type(bias_type))
                                      : memory::desc();
+#ifdef LAYERBENCH_ONEDNN_HAS_NARROW_WEIGHTS
+    if (o.has_narrow_weights())
+      return set_narrow(device, o, request, {source, weights, bias, destination});
+#endif
     matmul::primitive_desc result(device.engine(), source, weights, bias, destination,
                                   forward_attributes(o.post, destination, 2));
     set_forward(result, bias, o.post, request);
+    set_host_descs(o);
+  }
+
+  /// For operands that the op stores the other way round.
+  void set_host_descs(const op::gemm& o) {
     if (o.a_transposed) set_transposed_host_desc(0, o, o.m, o.k);
     if (o.b_transposed) set_transposed_host_desc(1, o, o.k, o.n);
   }
+
+#ifdef LAYERBENCH_ONEDNN_HAS_NARROW_WEIGHTS
+  /// The product with weights that oneDNN decompresses: it multiplies in the type of src.
+  void set_narrow(const onednn::backend& device, const op::gemm& o, const plan_request& request,
+                  const std::array<dnnl::memory::desc, 4>& stored) {
+    using namespace dnnl;
+    const auto& [source, weights, bias, destination] = stored;
+    // Of odd n, oneDNN 3.13 has no such products or wrong ones.
+    if (is_4_bit(operands()[1].logical.type) && (o.n % 2 != 0 || o.k % 2 != 0)) {
+      throw unsupported("oneDNN multiplies weights of 4 bits where n and k are even");
+    }
+    constexpr int by_group_and_column = 3;
+    const memory::dims group{o.group(), 1};
+    primitive_attr attr = attributes(o.post, destination);
+    attr.set_fpmath_mode(request.type == dtype::bf16  ? fpmath_mode::bf16
+                         : request.type == dtype::f16 ? fpmath_mode::f16
+                                                      : fpmath_mode::strict,
+                         /*apply_to_int=*/true);
+    attr.set_scales(DNNL_ARG_WEIGHTS, by_group_and_column, group, onednn::data_type(request.type));
+    if (o.zero_points) {
+      attr.set_zero_points(DNNL_ARG_WEIGHTS, by_group_and_column, group, weights.get_data_type());
+    }
+    matmul::primitive_desc result(device.engine(), source, weights, bias, destination, attr);
+    select(result, request.algorithm);
+    const auto of_groups = [&](memory::data_type type) {
+      return onednn::plain({o.k / o.group(), o.n}, type);
+    };
+    std::vector<int> arguments{DNNL_ARG_SRC, DNNL_ARG_WEIGHTS,
+                               DNNL_ARG_ATTR_SCALES | DNNL_ARG_WEIGHTS};
+    std::vector<memory::desc> operands{result.src_desc(), result.weights_desc(),
+                                       of_groups(source.get_data_type())};
+    if (o.zero_points) {
+      arguments.push_back(DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_WEIGHTS);
+      operands.push_back(of_groups(weights.get_data_type()));
+    }
+    arguments.insert(arguments.end(), {DNNL_ARG_BIAS, DNNL_ARG_DST});
+    operands.insert(operands.end(), {bias, result.dst_desc()});
+    set_primitive(result, std::move(arguments), std::move(operands), o.post);
+    set_host_descs(o);
+  }
+#endif
 
   /// Descriptors of an inner product, whose weights are n*k.
   struct inner_product {

@@ -20,6 +20,13 @@ namespace layerbench::onednn {
 /// oneDNN's data type. Throws unsupported for types that it lacks.
 [[nodiscard]] inline dnnl::memory::data_type data_type(dtype type) {
   switch (type) {
+#ifdef LAYERBENCH_ONEDNN_HAS_NARROW_WEIGHTS
+    case dtype::s4: return dnnl::memory::data_type::s4;
+    case dtype::u4: return dnnl::memory::data_type::u4;
+#else
+    case dtype::s4:
+    case dtype::u4: break;
+#endif
     case dtype::f32: return dnnl::memory::data_type::f32;
     case dtype::f16: backend::require_f16(); return dnnl::memory::data_type::f16;
     case dtype::bf16: return dnnl::memory::data_type::bf16;

@@ -42,7 +42,7 @@ class primitive_plan : public run::any_plan {
     const port& at = ports_[operand];
     const op::operand& logical = operands_[operand].logical;
     if (logical.opaque) return;
-    if (!is_integer(logical.type)) {
+    if (!has_integers_on_host(logical.type)) {
       // oneDNN only reads the values; its interface has no pointer to const.
       copy(at.host_desc, const_cast<float*>(values.data()), at.stored, to);
       return;
@@ -61,7 +61,7 @@ class primitive_plan : public run::any_plan {
     const port& at = ports_[operand];
     const op::operand& logical = operands_[operand].logical;
     if (logical.opaque) return;
-    if (!is_integer(logical.type)) {
+    if (!has_integers_on_host(logical.type)) {
       copy(at.stored, from, at.host_desc, values.data());
       return;
     }
@@ -281,6 +281,12 @@ class primitive_plan : public run::any_plan {
   }
 
  private:
+  /// Whether upload() and download() exchange an operand with oneDNN as it is stored. oneDNN packs
+  /// 4 bits from f32 alone.
+  [[nodiscard]] static bool has_integers_on_host(dtype type) {
+    return is_integer(type) && !is_4_bit(type);
+  }
+
   void store(const std::vector<int>& arguments, const std::vector<dnnl::memory::desc>& stored) {
     for (std::size_t i = 0; i < stored.size(); ++i) {
       // Descriptors of absent operands are empty, and there may be none left.
@@ -293,8 +299,8 @@ class primitive_plan : public run::any_plan {
         operand.bytes = stored[i].get_size();
         continue;
       }
-      const auto host = is_integer(operand.logical.type) ? data_type(operand.logical.type)
-                                                         : dnnl::memory::data_type::f32;
+      const auto host = has_integers_on_host(operand.logical.type) ? data_type(operand.logical.type)
+                                                                   : dnnl::memory::data_type::f32;
       // oneDNN splits the first extent of weights by groups, which does not change row-major order.
       ports_.push_back({arguments[i], stored[i], plain(stored[i].get_dims(), host)});
       operand.order = order_of(stored[i]);

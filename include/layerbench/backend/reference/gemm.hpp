@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cmath>
+
 #include <layerbench/backend/reference/backend.hpp>
 #include <layerbench/backend/reference/post_ops.hpp>
 #include <layerbench/op/gemm.hpp>
@@ -27,11 +29,15 @@ struct formula<op::gemm> {
     const std::int64_t batch = index / (o.n * o.m);
     sum total;
     for (std::int64_t k = 0; k < o.k; ++k) {
-      total.add(product(in[0], batch * o.m * o.k + source(o, m, k), in[1],
-                        batch * o.n * o.k + weight(o, k, n)));
+      total.add(o.has_narrow_weights() ? narrow_term(o, in, m, k, n)
+                                       : product(in[0], batch * o.m * o.k + source(o, m, k), in[1],
+                                                 batch * o.n * o.k + weight(o, k, n)));
     }
-    if (o.bias) total.add(in[2][static_cast<std::size_t>(n)]);
-    return with_post_ops(total, o.post, in, o.bias ? 3 : 2, index);
+    // Libraries round the real weights to the type in which they multiply.
+    if (o.has_narrow_weights()) total.rounded_terms = std::sqrt(total.squares);
+    const std::size_t bias = o.bias_operand();
+    if (o.bias) total.add(in[bias][static_cast<std::size_t>(n)]);
+    return with_post_ops(total, o.post, in, o.bias ? bias + 1 : bias, index);
   }
 
  private:
@@ -42,6 +48,16 @@ struct formula<op::gemm> {
   }
   static std::int64_t weight(const op::gemm& o, std::int64_t k, std::int64_t n) {
     return o.b_transposed ? n * o.k + k : k * o.n + n;
+  }
+
+  static double narrow_term(const op::gemm& o, tensors in, std::int64_t m, std::int64_t k,
+                            std::int64_t n) {
+    const auto at = [](const tensor& of, std::int64_t i) {
+      return static_cast<double>(of[static_cast<std::size_t>(i)]);
+    };
+    const std::int64_t group = k / o.group() * o.n + n;
+    const double zero = o.zero_points ? at(in[3], group) : 0;
+    return at(in[0], source(o, m, k)) * (at(in[1], weight(o, k, n)) - zero) * at(in[2], group);
   }
 
   static sum source_gradient(const op::gemm& o, const tensor& diff_dst, const tensor& weights,
