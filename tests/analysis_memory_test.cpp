@@ -203,14 +203,15 @@ TEST_F(Memory, CountsWhatResultFilesKnowOfChains) {
   file.rows = {row};
   file.manifest[of_block] = {
       {"conv1", "conv", "fwd", "n:1,c:4,h:8,w:8,k:4,r:1,s:1", 1},
-      {"conv1_reorder", "reorder", "fwd", "dims:4x4x10x10,from:abcd,to:acdb", 2, true}};
+      {"conv1_reorder", "reorder", "fwd", "dims:4x4x10x10,from:abcd,to:acdb", 2, true},
+      {"conv2_reorder", "reorder", "fwd", "dims:20x1x8x8,from:ABcd16b16a,to:abcd", 1, true}};
   const auto known = [&](std::string_view phase) {
     return measured_beside_tensors({&file, 1}, model::load(path_), phase, dtype::f32);
   };
   EXPECT_FALSE(known("inference"));
   const memory_beside_tensors beside = known("training").value();
   EXPECT_EQ(beside.scratch, 100);
-  EXPECT_EQ(beside.reorders, 2 * 2 * 4096);  // each 6400 bytes, on two pages
+  EXPECT_EQ(beside.reorders, 2 * 2 * 4096 + 32 * 16 * 64 * 4);  // 6400 bytes on two pages
   const model::step step = step_of("training");
   const auto more = [&](memory_policy policy) {
     return memory_of(step, policy, beside).bytes() - memory_of(step, policy).bytes();

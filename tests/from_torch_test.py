@@ -47,6 +47,7 @@ SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1
                         60 * (24 + 2 * (392 + 512) + 48)),
          "LastStep": ("last_step", "1x7:int64", 2098, 10752 + 32),
          "Waves": ("waves", "1x6x32", 5897, 107392 + 15360), "Folded": ("folded", "1x4x20", 494, 9149),
+         "Resized": ("resized", "1x3x6x8", 16, 576),
          "Cut": ("cut", "1x4x9", 39, 324), "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
 TRANSFORMERS = {"bert": ("bert_2_layers", "1x128:int64"), "Gpt2": ("gpt2_2_layers", "1x128:int64"),
                 "Llama": ("llama_2_layers", "1x128:int64")}
@@ -140,7 +141,8 @@ class Conversion(unittest.TestCase):
                 self.assertIn("no op computes", err)
         self.assertEqual(ops, {"conv", "deconv", "gemm", "embedding", "pool", "batchnorm", "lrn", "rnn",
                                "activation", "add", "multiply", "concat", "pad", "slice", "transpose",
-                               "softmax", "dropout", "layernorm", "attention", "rotary"})
+                               "softmax", "dropout", "layernorm", "attention", "rotary",
+                               "resample"})
 
     def test_models_of_transformers_are_the_shipped_ones(self):
         # The shipped models have more layers alike. Weights of GPT-2 are stored the other way round.

@@ -336,12 +336,14 @@ std::int64_t kept_bytes(const graph& g, dtype type) {
 TEST_F(fusion, w4_narrows_the_weights_of_products_alone) {
   const graph g = load_named("llama_1b");
   const graph narrow = fused_by("w4", g);
-  constexpr std::int64_t words = 128256 * 2048;
   constexpr std::int64_t parameters = 1235814400;
   constexpr std::int64_t products = parameters - 33 * 2048;
-  EXPECT_EQ(count(narrow).parameters, parameters + words) << "the output has the words' weights";
+  EXPECT_EQ(count(narrow).parameters, parameters);
+  EXPECT_EQ(inference_step(g).tied.size(), 1U);
+  EXPECT_TRUE(inference_step(narrow).tied.empty())
+      << "the words are in f32, the output's weights in s4";
   EXPECT_EQ(count(narrow).macs, count(g).macs);
-  EXPECT_THAT(narrow.inference_only, testing::HasWord("types"));
+  EXPECT_THAT(narrow.inference_only, testing::HasWord("narrow"));
   EXPECT_EQ(kept_bytes(g, dtype::bf16) - kept_bytes(narrow, dtype::bf16),
             products * 2 - (products / 2 + products / 32 * 2));
   for (const layer& one : narrow.layers) {
@@ -351,12 +353,13 @@ TEST_F(fusion, w4_narrows_the_weights_of_products_alone) {
   }
 }
 
-TEST_F(fusion, leaves_weights_that_its_groups_do_not_divide) {
+TEST_F(fusion, leaves_weights_that_its_groups_do_not_divide_or_of_odd_sizes) {
   const graph g = model_of({R"({"name": "a", "op": "gemm", "shape": {"m": 2, "n": 48, "k": 64}})",
-                            R"({"name": "b", "op": "gemm", "shape": {"m": 2, "n": 8, "k": 48}})"});
+                            R"({"name": "b", "op": "gemm", "shape": {"m": 2, "n": 64, "k": 48}})",
+                            R"({"name": "c", "op": "gemm", "shape": {"m": 2, "n": 7, "k": 64}})"});
   const graph narrow = fused_by("w4", g);
   EXPECT_EQ(narrow.layers[0].op.key(), "m:2,n:48,k:64,weights_type:s4,group_size:32");
-  EXPECT_EQ(narrow.layers[1].op.key(), g.layers[1].op.key());
+  for (const std::size_t i : {1U, 2U}) EXPECT_EQ(narrow.layers[i].op.key(), g.layers[i].op.key());
 }
 
 TEST_F(fusion, in_s8_gives_both_ends_of_each_edge_one_type) {
@@ -379,6 +382,12 @@ TEST_F(fusion, in_s8_gives_both_ends_of_each_edge_one_type) {
       written[i] = operands.back().type;
     }
   }
+}
+
+TEST_F(fusion, in_s8_counts_weights_of_two_layers_once) {
+  const graph g = load_named("gpt2");
+  const graph typed = fused(g, plan_of("int8_default"), op::builtin_catalog(), dtype::s8);
+  EXPECT_EQ(count(typed).parameters, count(g).parameters);
 }
 
 TEST_F(fusion, is_for_inference_only) {

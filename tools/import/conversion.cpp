@@ -471,6 +471,19 @@ std::optional<std::size_t> converter::source_of(const view& x, const dims& to, b
   throw unknown("of the model's input beside a layer");
 }
 
+/// The tensor that is the only one of the weights of a layer of the current node, and all of them.
+std::optional<std::size_t> converter::only_weights(const op::any& op) const {
+  const std::vector<op::operand> weights = model::detail::of_role(op, op::role::weights);
+  std::vector<std::size_t> found;
+  for (const std::size_t input : of().inputs) {
+    if (input == no_value || !views_[input] || views_[input]->from != source_kind::weight) continue;
+    found.push_back(views_[input]->value);
+  }
+  const bool is_all = weights.size() == 1 && found.size() == 1 && found[0] != no_value &&
+                      elements(*values_[found[0]].extents) == elements(weights[0].extents);
+  return is_all ? std::optional(found[0]) : std::nullopt;
+}
+
 view converter::add(op::any op, const std::vector<view>& sources, std::string_view word) {
   const std::vector<op::operand> reads = model::detail::of_role(op, op::role::source);
   std::vector<std::optional<std::size_t>> inputs;
@@ -482,7 +495,9 @@ view converter::add(op::any op, const std::vector<view>& sources, std::string_vi
   }
   const dims written = result_extents(op);
   if (elements(written) < 1) throw bad_node("its result has no elements");
-  result_.layers.push_back({"", std::move(op), std::move(inputs), module_, std::string(word)});
+  const std::optional<std::size_t> weights = only_weights(op);
+  result_.layers.push_back(
+      {"", std::move(op), std::move(inputs), module_, std::string(word), weights});
   view created{source_kind::layer, written, written, result_.layers.size() - 1};
   const auto& expected = values_[of().outputs[0]].extents;
   if (expected && elements(*expected) == elements(written)) created.extents = *expected;

@@ -22,8 +22,9 @@ struct layer {
   std::string name;
   op::any op;
   std::vector<std::optional<std::size_t>> inputs;
-  std::string module;  ///< that it is named after
-  std::string word;    ///< for its name, beside the module
+  std::string module;                       ///< that it is named after
+  std::string word;                         ///< for its name, beside the module
+  std::optional<std::size_t> weights = {};  ///< the tensor that its only weights are
 };
 
 /// The extents of what a layer of this op writes.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shape_file.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <filesystem>
@@ -21,6 +22,13 @@ namespace {
 // primes above a million, so that no other size is likely to have one as a factor.
 constexpr std::int64_t batches[] = {1'000'003, 1'000'033};
 
+[[nodiscard]] bool has_equal_weights(const op::any& one, const op::any& other) {
+  const auto extents = [](const op::any& op) {
+    return model::detail::of_role(op, op::role::weights).front().extents;
+  };
+  return extents(one) == extents(other);
+}
+
 /// The layers as the file has them.
 json::value layers_of(const conversion& created) {
   json::value all = json::value::array();
@@ -36,6 +44,11 @@ json::value layers_of(const conversion& created) {
       entry["after"] = std::move(after);
     }
     entry["shape"] = json::write_fields(of.op.fields());
+    const auto end = created.layers.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto other = std::find_if(created.layers.begin(), end, [&](const layer& one) {
+      return of.weights && one.weights == of.weights && has_equal_weights(one.op, of.op);
+    });
+    if (other != end) entry["weights_of"] = other->name;
     all.push_back(std::move(entry));
   }
   return all;

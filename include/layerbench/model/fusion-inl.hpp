@@ -378,12 +378,18 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
   }
   if (file.has("weights")) plan.weights = detail::read_narrow_weights(file["weights"]);
   if (plan.rules.empty() && !plan.weights) rules.fail("has no rule");
+  if (plan.weights && file.has("int8")) file["int8"].fail("does not go with \"weights\"");
   if (file.has("int8")) plan.int8 = detail::read_quantization(file["int8"], catalog);
   return plan;
 }
 
 LAYERBENCH_INLINE graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog,
                               dtype type) {
+  const bool has_such_type = type == dtype::f32 || type == dtype::f16 || type == dtype::bf16;
+  if (plan.weights && !has_such_type) {
+    throw usage_error(fmt::format("--fusion: {} is for f32, f16 and bf16, and not for --dtype={}",
+                                  plan.name, name(type)));
+  }
   graph result = detail::with_manners(g, plan);
   if (plan.joins_layers()) result = detail::fuser(result, plan, catalog).result();
   if (plan.weights) result = with_narrow_weights(std::move(result), *plan.weights);

@@ -7,6 +7,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/model/graph.hpp>
+#include <layerbench/op/gemm.hpp>
 #include <layerbench/op/quantization_fields.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
@@ -42,6 +43,8 @@ LAYERBENCH_INLINE bool has_post_ops(const op::any& op) {
 
 LAYERBENCH_INLINE std::string why_inference_only(const op::any& op) {
   if (has_post_ops(op)) return "has post-ops";
+  const auto* product = op.get<op::gemm>();
+  if (product != nullptr && product->has_narrow_weights()) return "has narrow weights";
   if (has_types(op)) return "has types";
   return op.how() == op::manner::reorders ? "reorders tensors in each call" : "";
 }

@@ -109,7 +109,7 @@ class quantizer {
   dtype add_integer_layer(std::size_t i) {
     const layer& of = layers_[i];
     const dtype written = read_as_integers_[i] ? integer_for(of.op) : dtype::f32;
-    layer added{of.name, of.op, {}};
+    layer added{of.name, of.op, {}, of.weights_of};
     const dtype source = integer_of(of.inputs.front());
     added.inputs.push_back(in_type(of.inputs.front(), source));
     const std::vector<op::operand> sources = of_role(of.op, op::role::source);
@@ -138,7 +138,7 @@ class quantizer {
         std::ranges::all_of(of.inputs, [&](std::size_t input) { return type_of(input) == first; });
     const bool integers = same && is_integer(first) && keeps(of) && read_as_integers_[i];
     const dtype type = integers ? first : dtype::f32;
-    layer added{of.name, typed(of.op, type), {}};
+    layer added{of.name, typed(of.op, type), {}, of.weights_of};
     for (const std::size_t input : of.inputs) added.inputs.push_back(in_type(input, type));
     place(i, std::move(added));
     return type;
@@ -216,7 +216,10 @@ LAYERBENCH_INLINE graph with_narrow_weights(graph g, const narrow_weights& rules
   for (layer& one : g.layers) {
     const auto* product = one.op.get<op::gemm>();
     if (product == nullptr || product->batch != 1) continue;
-    if (rules.group_size != 0 && product->k % rules.group_size != 0) continue;
+    const bool has_whole_bytes =
+        rules.type == op::narrow_type::s8 || (product->n % 2 == 0 && product->k % 2 == 0);
+    const bool has_whole_groups = rules.group_size == 0 || product->k % rules.group_size == 0;
+    if (!has_whole_bytes || !has_whole_groups) continue;
     op::gemm narrow = *product;
     narrow.weights_type = rules.type;
     narrow.group_size.value = rules.group_size;

@@ -28,8 +28,9 @@ struct narrow_weights {
   bool zero_points = false;     ///< of each group
 };
 
-/// The model with weights in fewer bits, for inference: those of products that have learned weights
-/// and a k that the groups divide. Other tensors keep the type of the step.
+/// The model with weights in fewer bits, for inference: those of products that have learned
+/// weights, a k that the groups divide, and in 4 bits an even n and k, as libraries want them.
+/// Other tensors keep the type of the step.
 [[nodiscard]] graph with_narrow_weights(graph g, const narrow_weights& rules);
 
 /// The model with integers, for inference in s8. Activations that cannot be negative are u8, others

@@ -88,17 +88,20 @@ LAYERBENCH_INLINE std::vector<int> readers(const graph& g) {
 
 LAYERBENCH_INLINE void tie_weights(step& of, const graph& g) {
   const auto weights_of = [&](std::string_view layer) {
+    std::optional<std::pair<std::size_t, dtype>> tensor;
     const auto found = std::ranges::find(of.calls, layer, &call::layer);
-    if (found == of.calls.end()) return std::optional<std::size_t>();
+    if (found == of.calls.end()) return tensor;
     const std::vector<op::operand> operands = of.operands_of(*found);
     const auto weights = std::ranges::find(operands, op::role::weights, &op::operand::role);
-    return std::optional(found->tensors[static_cast<std::size_t>(weights - operands.begin())]);
+    const auto place = static_cast<std::size_t>(weights - operands.begin());
+    return tensor.emplace(found->tensors[place], weights->type), tensor;
   };
   for (const layer& one : g.layers) {
     if (one.weights_of.empty()) continue;
-    const std::optional<std::size_t> own = weights_of(one.name);
-    const std::optional<std::size_t> other = weights_of(one.weights_of);
-    if (own && other) of.tied.emplace_back(*own, *other);
+    const auto own = weights_of(one.name);
+    const auto other = weights_of(one.weights_of);
+    const bool same_type = own && other && own->second == other->second;
+    if (same_type) of.tied.emplace_back(own->first, other->first);
   }
 }
 

@@ -74,8 +74,8 @@ struct step {
   std::vector<packed_tensor> packed = {};
   dtype type = dtype::f32;
   bool reuses_memory = false;  ///< activations are written over others
-  /// Weights, and those of another layer, which the model has as one tensor. The step has two,
-  /// since a library's calls may want each in another order.
+  /// Weights, and those of another layer in the same type, which the model has as one tensor. The
+  /// step has two, since a library's calls may want each in another order.
   std::vector<std::pair<std::size_t, std::size_t>> tied = {};
 
   [[nodiscard]] std::vector<op::operand> operands_of(const call& of) const {

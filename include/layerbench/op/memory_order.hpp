@@ -8,8 +8,10 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/shape/dims.hpp>
 
 /// Memory orders as texts, in the notation of op::reorder: letters of axes, the slowest first.
@@ -57,6 +59,23 @@ template <class Value>
     }
   }
   return result;
+}
+
+/// Elements of a tensor in memory: axes in blocks are filled up to whole ones.
+[[nodiscard]] inline std::int64_t stored_elements(dims extents, std::string_view order) {
+  dims blocks(extents.size(), 1);
+  std::int64_t block = 0;
+  for (const char c : order) {
+    if (c >= '0' && c <= '9') {
+      block = 10 * block + (c - '0');
+    } else if (block > 0) {
+      blocks.at(static_cast<std::size_t>(c - 'a')) *= std::exchange(block, 0);
+    }
+  }
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    extents[axis] = rounded_up(extents[axis], blocks[axis]);
+  }
+  return elements(extents);
 }
 
 /// `order` with the axes of extent 1 first, in alphabetical order. They could stand anywhere, so

@@ -138,13 +138,13 @@ void validate_narrow_weights(const Op& o) {
 
 /// Gives the weights of `all`, which are src, weights and others, the type of an op with
 /// weights_type, and inserts their scales behind them, in the type of the op, and maybe their zero
-/// points, in that of the weights: one a group and column. An element of the weights is
+/// points, in that of the weights: one per group and column. An element of the weights is
 /// (stored - zero point) * scale. The scales keep results near the size of the sources. Throws
 /// unsupported if the op does not compute in f32, f16 or bf16.
 template <class Op>
 void narrow_weights(const Op& o, std::vector<operand>& all) {
   const dtype type = all[1].type;
-  if (is_integer(type) || type == dtype::f8_e4m3) {
+  if (type != dtype::f32 && type != dtype::f16 && type != dtype::bf16) {
     throw unsupported(std::string("weights_type is for f32, f16 and bf16, and not for ")
                           .append(layerbench::name(type)));
   }

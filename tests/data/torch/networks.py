@@ -259,11 +259,23 @@ class Llama(nn.Module):
         import transformers
         config = transformers.LlamaConfig(
             hidden_size=2048, num_hidden_layers=2, num_attention_heads=32, num_key_value_heads=8,
-            intermediate_size=8192, vocab_size=128256, rms_norm_eps=1e-5, use_cache=False)
+            intermediate_size=8192, vocab_size=128256, rms_norm_eps=1e-5, use_cache=False, tie_word_embeddings=True)
         self.model = transformers.LlamaForCausalLM(config)
 
     def forward(self, x):
         return self.model(x, logits_to_keep=1).logits
+
+
+class Resized(nn.Module):
+    """Images of other sizes, by whole and broken factors."""
+
+    def __init__(self):
+        super().__init__()
+        self.conv = nn.Conv2d(3, 4, 1)
+
+    def forward(self, x):
+        x = F.interpolate(self.conv(x), scale_factor=2)
+        return F.interpolate(x, (18, 10), mode='bilinear')
 
 
 class Missing(nn.Module):

@@ -20,7 +20,9 @@
 #include <layerbench/op/activation.hpp>
 #include <layerbench/op/append.hpp>
 #include <layerbench/op/builtin.hpp>
+#include <layerbench/op/memory_order.hpp>
 #include <layerbench/op/pool.hpp>
+#include <layerbench/op/reorder.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench::analysis {
@@ -283,16 +285,19 @@ inline void add_copies_of_caches(std::vector<tensor_use>& all, const model::step
   return fits;
 }
 
-/// Each reorder that a backend adds writes a tensor, on its own pages.
+/// Each reorder that a backend adds has another tensor beside that of the model, on its own pages:
+/// the one in blocks, where either side has any.
 [[nodiscard]] inline std::int64_t bytes_of_reorders(const std::vector<result::planned>& step,
                                                     dtype type) {
   constexpr std::int64_t page = 4096;
   std::int64_t sum = 0;
   for (const result::planned& one : step) {
     const auto op = one.inserted ? op::from_key(one.op, one.key) : std::nullopt;
-    if (!op) continue;
-    const std::int64_t bytes = op::bytes(op->operands(op::pass::fwd, type).back());
-    sum += one.count * rounded_up(bytes, page);
+    const auto* reorder = op ? op->get<op::reorder>() : nullptr;
+    if (reorder == nullptr) continue;
+    const std::int64_t stored = std::max(op::stored_elements(reorder->dims, reorder->from),
+                                         op::stored_elements(reorder->dims, reorder->to));
+    sum += one.count * rounded_up(stored * static_cast<std::int64_t>(traits(type).bytes), page);
   }
   return sum;
 }

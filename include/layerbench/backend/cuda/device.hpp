@@ -117,7 +117,9 @@ struct properties {
       case dtype::s8:
       case dtype::u8: return of.bytes;
       case dtype::f8_e4m3: return of.has_f8 ? of.bytes / divisor : 0;
-      default: return 0;
+      case dtype::f64:
+      case dtype::s4:
+      case dtype::u4: return 0;
     }
   }
   return 0;
