@@ -4,11 +4,13 @@
 """Holds README and docs/ against the project: docs_test.py BUILD, a build folder with the programs.
 
 - Every link leads to a file, and to a heading of it.
-- Lines have at most 120 columns, but for rows of tables.
+- Lines have at most 120 columns, but for rows of tables and commands of outputs.
 - What follows a line `<!-- output: ARGUMENTS -->` is what the tool prints for these arguments; `...`
   stands for lines that are left out.
 - The commands of docs/tutorial.md run, with fewer rounds than there.
-- tools/quickstart.sh warns where the machine is not fit to measure, and ends as bench_model did.
+- tools/quickstart.sh warns where the machine is not fit to measure, and ends as bench_model did. It
+  keeps files that are not its own.
+- docs/options.md has a section for each subcommand of the tool.
 - README's number of networks is that of the shape files.
 - The generated tables, figures and texts of --help are up to date.
 - Intervals hold the steps of runs and machines that they were not learned from.
@@ -54,7 +56,7 @@ def check_links(page):
 
 def check_lines(page):
     for number, line in enumerate(page.read_text().splitlines(), 1):
-        if len(line) > 120 and not line.startswith("|") and "http" not in line:
+        if len(line) > 120 and not line.startswith(("|", "<!-- output: ")) and "http" not in line:
             failures.append(f"{page.name}:{number}: {len(line)} columns")
 
 
@@ -128,6 +130,25 @@ def check_quickstart(tool):
             if (done.returncode != code or ("measuring anyway" in done.stdout) != warns or not complete or
                     "the table" not in done.stdout):
                 failures.append(f"quickstart.sh: {fit} of --check-machine: {done.stdout}{done.stderr}")
+        mine = [place / "build/results" / name for name in ("quickstart.html", "quickstart.json.partial")]
+        for file in mine:
+            file.write_text("[1]")
+        done = subprocess.run([place / "tools/quickstart.sh"], capture_output=True, text=True, check=False,
+                              env={"PATH": f"{place}/bin:/usr/bin:/bin", "FIT": "0", "CODE": "0"})
+        if (done.returncode != 2 or any(file.read_text() != "[1]" for file in mine) or
+                "quickstart.html" in done.stdout or "quickstart.html: holds" not in done.stderr):
+            failures.append(f"quickstart.sh: other files: {done.returncode}: {done.stdout}{done.stderr}")
+
+
+def check_subcommands(tool):
+    said = subprocess.run([tool, "--help"], capture_output=True, text=True, check=True).stdout
+    commands = set(re.findall(r"^  (\w+)  ", said.partition("Subcommands:")[2], re.MULTILINE)) - {"help"}
+    text = (ROOT / "docs/options.md").read_text()
+    if not commands or commands != set(re.findall(r"<!-- help: layerbench (\w+) -->", text)):
+        failures.append(f"options.md: has not the subcommands {sorted(commands)}")
+    for command in commands:
+        if f"[{command}](#{command})" not in text:
+            failures.append(f"options.md: does not list {command}")
 
 
 def check_coverage():
@@ -160,6 +181,7 @@ def main():
         failures.append("README.md: its outputs are not marked")
     check_tutorial(build)
     check_quickstart(build / "tools/layerbench")
+    check_subcommands(build / "tools/layerbench")
     check_coverage()
     current = subprocess.run([sys.executable, ROOT / "tools/update_docs.py", "--check",
                               "--programs", build],

@@ -24,6 +24,7 @@ import unittest
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
 os.environ["MPLBACKEND"] = "agg"
+import pandas  # noqa: E402 pylint: disable=wrong-import-position
 import layerbench  # noqa: E402 pylint: disable=wrong-import-position
 from layerbench import programs  # noqa: E402 pylint: disable=wrong-import-position
 
@@ -103,7 +104,8 @@ class Files(unittest.TestCase):
         self.assertAlmostEqual(first["seconds"], stored[0]["real_time"] * 1e-9)
         self.assertEqual(first["algo"], "jit:avx512_core")
         chain = rows[rows["op"] == "chain"].iloc[0]
-        self.assertEqual((chain["pass"], chain["model"], chain["layer"]), ("inference", "resnet50", None))
+        self.assertEqual((chain["pass"], chain["model"]), ("inference", "resnet50"))
+        self.assertTrue(pandas.isna(chain["layer"]))
 
     def test_a_frame_has_units_parameters_and_errors(self):
         with tempfile.TemporaryDirectory() as folder:
@@ -124,16 +126,58 @@ class Files(unittest.TestCase):
         self.assertEqual({layer["ratio"] for layer in same["layers"]}, {1.0})
         self.assertIn("resnet50", same._repr_html_())
 
-    def test_a_regression_is_no_exception(self):
-        with tempfile.TemporaryDirectory() as folder:
-            slow = json.loads(STORED.read_text())
-            for row in slow["benchmarks"]:
-                for field in ("real_time", "mean_s", "min_s", "low_s", "high_s", "p95_s"):
-                    if field in row:
-                        row[field] *= 3
-            file = pathlib.Path(folder, "slow.json")
-            file.write_text(json.dumps(slow))
-            self.assertTrue(layerbench.compare(STORED, file).regressed)
+    def slower(self, *words):
+        """A copy of the stored file in which rows with one of the words in their names take 3 times as long."""
+        slow = json.loads(STORED.read_text())
+        for row in slow["benchmarks"]:
+            for field in ("real_time", "mean_s", "min_s", "low_s", "high_s", "p95_s"):
+                if field in row and any(word in row["run_name"] for word in words):
+                    row[field] *= 3
+        return self.written(slow)
+
+    def written(self, results):
+        folder = tempfile.TemporaryDirectory()  # pylint: disable=consider-using-with
+        self.addCleanup(folder.cleanup)
+        file = pathlib.Path(folder.name, "changed.json")
+        file.write_text(json.dumps(results))
+        return file
+
+    def test_a_regression_is_no_exception_unless_asked_for(self):
+        slow = self.slower("")
+        self.assertTrue(layerbench.compare(STORED, slow).regressed)
+        with self.assertRaises(layerbench.Error) as caught:
+            layerbench.compare(STORED, slow, fail_on_regression=True)
+        self.assertEqual(caught.exception.code, 4)
+
+    def test_models_regress_and_without_models_layers(self):
+        # A layer so small that its model stays inside the margin.
+        compared = layerbench.compare(STORED, self.slower("/resnet50/layer4_0_relu2/"))
+        self.assertIn("slower", {layer["verdict"] for layer in compared["layers"]})
+        self.assertFalse(compared.regressed)
+        compared["models"] = []
+        self.assertTrue(compared.regressed)
+
+    def test_a_model_without_all_its_layers_is_an_error(self):
+        results = json.loads(STORED.read_text())
+        results["benchmarks"] = [row for row in results["benchmarks"] if "/resnet50/layer" not in row["run_name"]]
+        partial = self.written(results)
+        for files in ((STORED, partial), (partial, STORED)):
+            with self.assertRaises(layerbench.Error) as caught:
+                layerbench.compare(*files)
+            self.assertEqual(caught.exception.code, 4)
+            self.assertIn("layer1_0_conv1", str(caught.exception))
+
+    def test_a_comparison_names_what_only_one_side_has(self):
+        results = json.loads(STORED.read_text())
+        few, fewer = ([row for row in results["benchmarks"] if re.search(f"/resnet50/{layers}/", row["run_name"])]
+                      for layers in ("(conv1|bn1)", "conv1"))
+        old, new = (self.written({**results, "benchmarks": part}) for part in (few, fewer))
+        compared = layerbench.compare(old, new)  # neither side has a whole step
+        self.assertTrue(compared["only_old"])
+        table = compared._repr_html_()
+        for one in compared["only_old"]:
+            self.assertIn(f"<td>{one['name']}</td><td></td><td></td><td></td><td>only old</td>", table)
+        self.assertIn("not compared: old layers without a timing", table)
 
     def test_a_wrong_file_is_an_error(self):
         with tempfile.TemporaryDirectory() as folder:

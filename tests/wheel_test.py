@@ -14,7 +14,8 @@ import tempfile
 import zipfile
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
-TOOLS = ROOT / "build/deps/wheel/bin"
+# pip's own script names the place where it was installed.
+PIP = [ROOT / "build/deps/wheel/bin/python", "-m", "pip"]
 FEW_ROUNDS = ["--max-time=0", "--benchmark_repetitions=2", "--benchmark_min_time=0.001"]
 # What every system has: the rest is in the wheel.
 OF_THE_SYSTEM = r"lib(c|m|dl|rt|pthread|gcc_s|stdc\+\+)\.so\.\d+|ld-linux-x86-64\.so\.2|linux-vdso\.so\.1"
@@ -35,7 +36,7 @@ def expect(condition, what):
 
 def make_wheel(build, folder):
     """The wheel of the programs of a build."""
-    run(TOOLS / "pip", "wheel", ROOT, "--no-deps", "--no-build-isolation", "--no-index", "-w", folder / "wheels",
+    run(*PIP, "wheel", ROOT, "--no-deps", "--no-build-isolation", "--no-index", "-w", folder / "wheels",
         "-C", "cmake.source-dir=tests/wheel", "-C", f"build-dir={folder}/build", "-C", f"cmake.define.BUILD={build}")
     [wheel] = (folder / "wheels").glob("*.whl")
     return wheel
@@ -61,14 +62,14 @@ def check_release(package):
 def main():
     build = pathlib.Path(sys.argv[1]).resolve()
     full = "--full" in sys.argv
-    expect(TOOLS.exists(), "tools/setup.sh --dev installs what this needs")
+    expect(PIP[0].exists(), "tools/setup.sh --dev installs what this needs")
     with tempfile.TemporaryDirectory() as place:
         folder = pathlib.Path(place).resolve()
         if full:
             run(ROOT / "tools/wheel.sh")
         wheel = next((ROOT / "build/wheels").glob("*.whl")) if full else make_wheel(build, folder)
         run(sys.executable, "-m", "venv", "--without-pip", folder / "venv")
-        run(TOOLS / "pip", "--python", folder / "venv/bin/python", "install", "--no-index", "--no-deps", wheel)
+        run(*PIP, "--python", folder / "venv/bin/python", "install", "--no-index", "--no-deps", wheel)
         [package] = folder.glob("venv/lib/python3*/site-packages/layerbench")
         if full:
             check_release(package)

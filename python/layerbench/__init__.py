@@ -23,7 +23,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Union
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -91,13 +91,16 @@ class Comparison(Dict[str, Any]):
 
     @property
     def regressed(self) -> bool:
-        """Whether a layer became slower."""
-        return any(layer["verdict"] == "slower" for layer in self["layers"])
+        """Whether a model became slower, or, if no model is compared, a layer: as --fail-on-regression."""
+        return any(one["verdict"] == "slower" for one in self["models"] or self["layers"])
 
     def _repr_html_(self) -> str:
-        return _table(("layer", "new / old", "low", "high", "verdict"), (
-            (one["name"], *("" if one[key] is None else f"{one[key]:.3f}" for key in ("ratio", "low", "high")),
-             one["verdict"]) for one in self["layers"]))
+        compared = [(one.get("case") or one["name"],
+                     *("" if one[key] is None else f"{one[key]:.3f}" for key in ("ratio", "low", "high")),
+                     one["verdict"]) for one in self["models"] + self["layers"]]
+        missing = [(one["name"], "", "", "", f"only {side}") for side in ("old", "new") for one in self[f"only_{side}"]]
+        missing += [(one["case"], "", "", "", f"not compared: {one['reason']}") for one in self["uncompared"]]
+        return _table(("model or layer", "new / old", "low", "high", "verdict"), [*compared, *missing])
 
 
 def measure(model: Union[str, Sequence[str]], *, batch: Union[int, str, Sequence[int], None] = None,
@@ -138,8 +141,9 @@ def predict(files: Files, **options: Any) -> Predictions:
 
 
 def compare(old: Files, new: Files, **options: Any) -> Comparison:
-    """Which layers became faster or slower from `old` to `new`."""
-    return Comparison(_ask("compare", [",".join(_paths(old)), ",".join(_paths(new))], options, accepted=(0, 4)))
+    """Which models and layers became faster or slower from `old` to `new`. Raises Error, such as 4 where
+    only one side timed all layers of a model; a regression is none, except with `fail_on_regression`."""
+    return Comparison(_ask("compare", [",".join(_paths(old)), ",".join(_paths(new))], options))
 
 
 def read(files: Files) -> pandas.DataFrame:
@@ -234,11 +238,11 @@ def _program(name: str) -> str:
     return path
 
 
-def _ask(command: str, arguments: Sequence[str], options: Dict[str, Any], accepted: Tuple[int, ...] = (0,)) -> Any:
+def _ask(command: str, arguments: Sequence[str], options: Dict[str, Any]) -> Any:
     """What a subcommand of the tool prints as JSON."""
     done = subprocess.run([_program("layerbench"), command, *_words(dict(options, format="json")), "--", *arguments],
                           stdin=subprocess.DEVNULL, capture_output=True, text=True, check=False)
-    if done.returncode not in accepted or not done.stdout:
+    if done.returncode:
         raise Error(done.returncode, done.stderr)
     return json.loads(done.stdout)
 
