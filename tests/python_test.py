@@ -17,7 +17,6 @@ import signal
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import unittest
 
@@ -75,19 +74,19 @@ class Measure(unittest.TestCase):
         self.assertTrue(layerbench.read(caught.exception.results)["error"].notna().any())
 
     def test_an_interrupt_ends_the_program_and_keeps_its_file(self):
-        with tempfile.TemporaryDirectory() as folder:
-            file = pathlib.Path(folder, "r.json")
-
-            def interrupt():
-                while not file.exists():
-                    time.sleep(0.1)
-                os.kill(os.getpid(), signal.SIGINT)
-            thread = threading.Thread(target=interrupt)
-            thread.start()
-            with self.assertRaises(KeyboardInterrupt):
-                layerbench.measure("lenet5", out=file, progress=False, max_time=300, benchmark_repetitions=10**6)
-            thread.join()
-            self.assertEqual(json.loads(file.read_text())["context"]["interrupted"], "1")
+        script = ("import layerbench, sys\n"
+                  "layerbench.measure('lenet5', out=sys.argv[1], max_time=300, benchmark_repetitions=10**6)\n")
+        for send in (os.killpg, os.kill):  # a terminal signals all processes
+            with self.subTest(send), tempfile.TemporaryDirectory() as folder:
+                file = pathlib.Path(folder, "r.json")
+                with subprocess.Popen([sys.executable, "-c", script, file], stderr=subprocess.PIPE, text=True,
+                                      env={**os.environ, "PYTHONPATH": str(ROOT / "python")},
+                                      start_new_session=True) as child:
+                    while not file.exists() and child.poll() is None:
+                        time.sleep(0.1)
+                    send(child.pid, signal.SIGINT)
+                    self.assertIn("KeyboardInterrupt", child.communicate()[1])
+                self.assertEqual(json.loads(file.read_text())["context"]["interrupted"], "1")
 
 
 class Files(unittest.TestCase):

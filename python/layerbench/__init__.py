@@ -118,8 +118,9 @@ def measure(model: Union[str, Sequence[str]], *, batch: Union[int, str, Sequence
     command = [_program(program), *_words(dict(options, model=model, batch=batch, benchmark_out=os.fspath(out)))]
     said: List[str] = []
     show = _progress() if progress else None
+    # In a session of its own, since a second signal, that of a terminal, would end it without its file.
     with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
-                          text=True, errors="replace") as child:
+                          text=True, errors="replace", start_new_session=True) as child:
         assert child.stderr is not None
         try:
             for line in child.stderr:
@@ -143,6 +144,9 @@ def predict(files: Files, **options: Any) -> Predictions:
 def compare(old: Files, new: Files, **options: Any) -> Comparison:
     """Which models and layers became faster or slower from `old` to `new`. Raises Error, such as 4 where
     only one side timed all layers of a model; a regression is none, except with `fail_on_regression`."""
+    for path in (*_paths(old), *_paths(new)):
+        if "," in path:
+            raise ValueError(f"{path}: compare cannot take paths with a comma")
     return Comparison(_ask("compare", [",".join(_paths(old)), ",".join(_paths(new))], options))
 
 
