@@ -135,9 +135,9 @@ class paired_run {
   /// Compares the finished rounds.
   [[nodiscard]] analysis::comparison compared() const;
 
-  /// Variables that only one command sets and that changed nothing the results record: neither what
-  /// was loaded nor a setting; for one that chooses an instruction set: not that.
-  [[nodiscard]] std::vector<std::string> without_effect(const analysis::comparison& all) const;
+  /// Prints variables that only one command sets and that changed nothing the results record:
+  /// neither what was loaded nor a setting; for one that chooses an instruction set: not that.
+  void note_without_effect(const analysis::comparison& all) const;
 
   /// The commands and rounds as text.
   [[nodiscard]] std::string text(const analysis::comparison& all) const;
