@@ -195,6 +195,14 @@ TEST_F(Bisect, TakesValuesOfAVariable) {
   EXPECT_EQ(all.at("releases"), json::value({"0", "0", "100"}));
 }
 
+TEST_F(Bisect, SaysThatAVariableChangedNothing) {
+  const testing::outcome done =
+      testing::run(LAYERBENCH_TOOL, {"bisect", "--rounds=5", "--env", "NOTHING=1,2", "--", "sh",
+                                     "-c", fake_ + " --benchmark_out={out}"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("NOTHING=2 changed nothing"));
+}
+
 TEST_F(Bisect, GoesOnFromItsFile) {
   const texts of = builds(4, 2);
   const json::value all = found({"--resume", path("state.json")}, of);

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,11 +15,10 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/analysis/compare/bisection.hpp>
-#include <layerbench/analysis/compare/pair_verdicts.hpp>
+#include <layerbench/analysis/compare/paired_ratio.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/output_file.hpp>
-#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/shape/json.hpp>
@@ -43,8 +42,7 @@ struct bisect_options {
   release_options of;
   paired_run_options pairs;
   change_direction direction = change_direction::slower;
-  std::string max_time;  ///< seconds; empty: no limit
-  std::string resume;    ///< file; empty: none
+  std::string resume;  ///< file; empty: none
 };
 
 json::value to_json(const changed_row& of) {
@@ -94,8 +92,6 @@ class bisect_run {
 
   void measure() {
     const auto start = std::chrono::steady_clock::now();
-    const double most = chosen_.max_time.empty() ? std::numeric_limits<double>::infinity()
-                                                 : *parse_number<double>(chosen_.max_time);
     for (std::size_t done = 0; stopped_.empty() && found_.next(); ++done) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
       const std::size_t left = found_.most_left();
@@ -106,7 +102,7 @@ class bisect_run {
         progress += ", about " + units::duration(mean * static_cast<double>(left));
       }
       note(progress);
-      compare(*found_.next(), most - taken.count());
+      compare(*found_.next(), chosen_.pairs.max_seconds - taken.count());
       if (chosen_.resume.empty()) continue;
       output_file(chosen_.resume, overwrite_rule::updated).write(json_text(to_json()));
     }
@@ -190,6 +186,8 @@ class bisect_run {
   }
 
   void read_earlier();
+  [[nodiscard]] std::string change_text(std::size_t old, std::size_t now) const;
+  [[nodiscard]] std::string verdict_text(const tried_release& last) const;
 
   const bisect_options& chosen_;
   const std::vector<std::string>& line_;
@@ -251,76 +249,77 @@ void bisect_run::read_earlier() {
   }
 }
 
-std::string bisect_run::text() const {
-  std::string out;
-  const auto change = found_.change();
-  if (change) {
-    const tried_release& after = *found_.of(change->second);
-    std::vector<std::string> one_of;
-    for (std::size_t i = change->first + 1; i <= change->second; ++i) one_of.push_back(name(i));
-    const tried_release* const before = found_.of(change->first);
-    const std::size_t decided = found_.decided();
-    out += fmt::format(
-        "{} since {}{}: {} times the time of {} in {}\n{}{} right with a probability of at least "
-        "{}\n",
-        after.followed.ratio > 1 ? "slower" : "faster", one_of.size() > 1 ? "one of " : "",
-        fmt::join(one_of, ", "), ratio_text(after.followed), name(found_.first()),
-        after.followed.name,
-        before == nullptr ? ""
-                          : fmt::format("{} before it: {} times\n", name(change->first),
-                                        ratio_text(before->followed)),
-        decided == 1 ? "1 comparison," : fmt::format("{} comparisons, all", decided),
-        format::percent(found_.confidence()));
-    if (found_.share() < 0.5) {
-      out += "several changes: this one is less than half of that to the last release\n";
-    }
-    table rows{{{"rows that changed most"}, {"new / old", align::right}}, {}};
-    constexpr std::size_t most = 5;
-    for (std::size_t i = 0; i < std::min(most, after.rows.size()); ++i) {
-      rows.rows.push_back({after.rows[i].name, ratio_text(after.rows[i])});
-    }
-    const bool is_said = after.rows.size() == 1 && after.rows[0].name == after.followed.name;
-    if (!rows.rows.empty() && !is_said) out += '\n' + layerbench::text(rows);
-  } else if (found_.decided() > 0) {
-    const tried_release& last = found_.tried().back();
-    const verdict of_last = last.followed.verdict;
-    const bool is_opposite = of_last == verdict::faster || of_last == verdict::slower;
-    out += fmt::format(
-        "{}: {} takes {} times the time of {} in {}\n",
-        is_opposite ? fmt::format("not {}, but {}", layerbench::name(chosen_.direction),
-                                  layerbench::name(of_last))
-        : of_last == verdict::same ? "no change found"
-                                   : "unclear whether there is a change",
-        name(last.release), ratio_text(last.followed), name(found_.first()), last.followed.name);
-    if (of_last == verdict::faster) out += "--faster searches for the release that is\n";
-    if (found_.detectable()) {
-      out += fmt::format("9 of 10 such searches find a change of {}\n",
-                         format::percent(*found_.detectable()));
-    }
+/// What changed since which release.
+std::string bisect_run::change_text(std::size_t old, std::size_t now) const {
+  const tried_release* const before = found_.of(old);
+  const tried_release& after = *found_.of(now);
+  std::vector<std::string> one_of;
+  for (std::size_t i = old + 1; i <= now; ++i) one_of.push_back(name(i));
+  std::string out =
+      fmt::format("{} since {}{}: {} times the time of {} in {}\n",
+                  after.followed.ratio > 1 ? "slower" : "faster",
+                  one_of.size() > 1 ? "one of " : "", fmt::join(one_of, ", "),
+                  ratio_text(after.followed), name(found_.first()), after.followed.name);
+  if (before != nullptr) {
+    out += fmt::format("{} before it: {} times\n", name(old), ratio_text(before->followed));
   }
+  if (found_.share() < 0.5) {
+    out += "several changes: this one is less than half of that to the last release\n";
+  }
+  const std::size_t decided = found_.decided();
+  out += fmt::format("{} right with a probability of at least {}\n",
+                     decided == 1 ? "1 comparison," : fmt::format("{} comparisons, all", decided),
+                     format::percent(found_.confidence()));
+  table rows{{{"rows that changed most"}, {"new / old", align::right}}, {}};
+  constexpr std::size_t most = 5;
+  for (std::size_t i = 0; i < std::min(most, after.rows.size()); ++i) {
+    rows.rows.push_back({after.rows[i].name, ratio_text(after.rows[i])});
+  }
+  const bool is_said = after.rows.size() == 1 && after.rows[0].name == after.followed.name;
+  return rows.rows.empty() || is_said ? out : out + '\n' + layerbench::text(rows);
+}
+
+/// The verdict on the last release, where it is not the one that is searched for.
+std::string bisect_run::verdict_text(const tried_release& last) const {
+  const verdict of_last = last.followed.verdict;
+  std::string out = fmt::format(
+      "{}: {} takes {} times the time of {} in {}\n",
+      of_last == verdict::same ? "no change found"
+      : of_last == verdict::unclear
+          ? "unclear whether there is a change"
+          : fmt::format("not {}, but {}", layerbench::name(chosen_.direction),
+                        layerbench::name(of_last)),
+      name(last.release), ratio_text(last.followed), name(found_.first()), last.followed.name);
+  if (of_last == verdict::faster) out += "--faster finds since which release\n";
+  if (!found_.detectable()) return out;
+  return out + fmt::format("9 of 10 such searches find a change of {}\n",
+                           format::percent(*found_.detectable()));
+}
+
+std::string bisect_run::text() const {
+  const auto change = found_.change();
   table all{{{"release"}, {"side"}, {"time / first", align::right}, {"pairs", align::right}}, {}};
   for (std::size_t i = 0; i < releases_.names().size(); ++i) {
     const tried_release* one = found_.of(i);
     if (one == nullptr && i == found_.first()) all.rows.push_back({name(i), "first", "", ""});
     if (one == nullptr) continue;
     const bool is_skipped = one->side == release_side::skipped;
-    const std::string side(layerbench::name(one->side));
-    all.rows.push_back({name(i),
-                        is_skipped ? shortened(side + ": " + one->reason, 60)
-                        : change   ? side
-                                   : std::string(layerbench::name(one->followed.verdict)),
-                        is_skipped ? "" : ratio_text(one->followed),
-                        one->pairs > 0 ? std::to_string(one->pairs) : ""});
+    const std::string_view side = change || is_skipped ? layerbench::name(one->side)
+                                                       : layerbench::name(one->followed.verdict);
+    constexpr std::size_t most = 60;  // columns
+    all.rows.push_back(
+        {name(i), shortened(fmt::format("{}{}{}", side, is_skipped ? ": " : "", one->reason), most),
+         is_skipped ? "" : ratio_text(one->followed),
+         one->pairs > 0 ? std::to_string(one->pairs) : ""});
   }
-  return out + '\n' + layerbench::text(all);
+  return (change                 ? change_text(change->first, change->second)
+          : found_.decided() > 0 ? verdict_text(found_.tried().back())
+                                 : "") +
+         '\n' + layerbench::text(all);
 }
 
 void bisect(const bisect_options& chosen, const common_options& common,
             const std::vector<std::string>& words) {
-  if (chosen.pairs.rounds < analysis::min_pairs) {
-    throw usage_error(fmt::format("--rounds: {} give no verdict; bisect needs {} or more",
-                                  chosen.pairs.rounds, analysis::min_pairs));
-  }
   if (!chosen.resume.empty()) {  // is it writable?
     static_cast<void>(output_file(chosen.resume, overwrite_rule::updated));
   }
@@ -391,7 +390,7 @@ void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
           "Find since when it is slower or faster")
       ->excludes(faster);
   command
-      ->add_option("--max-time", options->max_time,
+      ->add_option("--max-time", options->pairs.max_seconds,
                    "No pair begins after that many seconds\n--max-time=3600")
       ->type_name("SECONDS")
       ->check([](const std::string& text) {
@@ -402,7 +401,7 @@ void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
                    "File that keeps each finished comparison. If it exists, the search goes on "
                    "from it")
       ->type_name("FILE");
-  add_pair_options(*command, options->pairs);
+  add_pair_options(*command, options->pairs, analysis::min_pairs);
   add_margin(*command, options->pairs.compare);
   add_output_options(*command, options->pairs);
   const std::shared_ptr<const common_options> common =

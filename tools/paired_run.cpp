@@ -129,12 +129,12 @@ std::string check_pattern(const std::string& text) {
 
 }  // namespace
 
-void add_pair_options(CLI::App& command, paired_run_options& chosen) {
+void add_pair_options(CLI::App& command, paired_run_options& chosen, std::size_t least) {
   command
       .add_option("--rounds", chosen.rounds,
                   "Largest number of pairs. The run ends after 12 or more once every verdict is "
                   "sure. Fewer than 3 give no verdict\n--rounds=12")
-      ->check(CLI::Range(2, 1000))
+      ->check(CLI::Range(least, std::size_t{1000}))
       ->capture_default_str();
   command.add_option("--seed", chosen.seed, "Seed of the random order in each round")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
