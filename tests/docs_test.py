@@ -18,6 +18,7 @@
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import statistics
 import subprocess
@@ -69,7 +70,7 @@ def check_number_of_networks(page):
 def check_outputs(page, tool):
     blocks = re.findall(r"<!-- output: (.*?) -->\n```\n(.*?)```", page.read_text(), re.DOTALL)
     for arguments, shown in blocks:
-        done = subprocess.run([tool, *arguments.split()], cwd=ROOT, capture_output=True, text=True,
+        done = subprocess.run([tool, *shlex.split(arguments)], cwd=ROOT, capture_output=True, text=True,
                               check=False)
         if done.returncode != 0:
             failures.append(f"{page.name}: `layerbench {arguments}`: {done.stderr}")

@@ -80,6 +80,14 @@ class Bisect : public testing::Versus {
   }
 };
 
+/// Searches among printed numbers, which the variable has.
+testing::outcome among(const std::string& numbers, texts options = {}) {
+  options.insert(options.begin(),
+                 {"bisect", "--rounds=12", "--metric=([0-9.]+) ms", "--env", "V=" + numbers});
+  options.insert(options.end(), {"--", "sh", "-c", "echo $V ms"});
+  return testing::run(LAYERBENCH_TOOL, options);
+}
+
 TEST_F(Bisect, FindsTheSlowReleaseInLogarithmicallyManyComparisons) {
   const json::value all = found({}, builds(8, 5));
   EXPECT_EQ(all.at("answer"), "change");
@@ -135,9 +143,37 @@ TEST_F(Bisect, FirstReleaseThatFailsIsSkipped) {
   const json::value all = found({}, builds(4, 2, {{0, "exit 1"}}));
   EXPECT_THAT(sides(all), ElementsAre("0 skipped", "3 after", "2 after"));
   EXPECT_EQ(all.at("before"), path("r1"));
-  const testing::outcome none = bisect({}, builds(3, 3, {{0, "exit 1"}, {2, "exit 1"}}));
+  const testing::outcome none = bisect({}, builds(3, 3, {{0, "exit 1"}, {2, "exit 3"}}));
   EXPECT_EQ(none.exit_code, 4);
   EXPECT_THAT(none.err, mentions("fewer than two"));
+}
+
+TEST_F(Bisect, WrongCommandEndsTheSearch) {
+  const testing::outcome alike = bisect({}, builds(4, 4, {{0, "exit 3"}, {1, "exit 3"}}));
+  EXPECT_EQ(alike.exit_code, 3);
+  EXPECT_THAT(alike.err, mentions("r0", "r1", "exit code 3"));
+  texts missing = words({}, builds(4, 4));
+  missing.back() = "{}/bnech";
+  EXPECT_EQ(testing::run(LAYERBENCH_TOOL, missing).exit_code, 2);
+  const testing::outcome none =
+      testing::run(LAYERBENCH_TOOL, {"bisect", "--env", "A=1,2,3", "--", "no-such-program", "{}"});
+  EXPECT_EQ(none.exit_code, 2);
+  EXPECT_THAT(none.err, mentions("no-such-program"));
+  EXPECT_THAT(none.err, Not(HasSubstr("skipped")));
+}
+
+TEST_F(Bisect, SaysTheVerdictWithoutAChange) {
+  const testing::outcome faster = among("1.3,1.3,1.0");
+  EXPECT_THAT(faster.out, mentions("not slower, but faster", "--faster", "| faster |"));
+  EXPECT_THAT(faster.out, Not(HasSubstr("no change")));
+  EXPECT_THAT(among("1,1,1").out, mentions("no change found", "| same "));
+}
+
+TEST_F(Bisect, WarnsOfSeveralChanges) {
+  const testing::outcome several = among("1,1.1,1.2,1.3,1.4,1.5,1.6");
+  EXPECT_THAT(several.out, mentions("slower since 1.3", "1.2 before it: 1.200", "several changes"));
+  EXPECT_THAT(among("1,1,1.3").out, Not(HasSubstr("several")));
+  EXPECT_THAT(among("1,1.3").out, mentions("1 comparison,"));
 }
 
 TEST_F(Bisect, FindsFasterReleasesIfAsked) {
@@ -159,6 +195,14 @@ TEST_F(Bisect, TakesValuesOfAVariable) {
   EXPECT_EQ(all.at("releases"), json::value({"0", "0", "100"}));
 }
 
+TEST_F(Bisect, SaysThatAVariableChangedNothing) {
+  const testing::outcome done =
+      testing::run(LAYERBENCH_TOOL, {"bisect", "--rounds=5", "--env", "NOTHING=1,2", "--", "sh",
+                                     "-c", fake_ + " --benchmark_out={out}"});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.err, HasSubstr("NOTHING=2 changed nothing"));
+}
+
 TEST_F(Bisect, GoesOnFromItsFile) {
   const texts of = builds(4, 2);
   const json::value all = found({"--resume", path("state.json")}, of);
@@ -166,6 +210,16 @@ TEST_F(Bisect, GoesOnFromItsFile) {
   EXPECT_EQ(found({"--resume", path("state.json")}, of), all);
   EXPECT_THAT(log(), SizeIs(processes));
   EXPECT_EQ(bisect({"--resume", path("state.json")}, builds(3, 2)).exit_code, 2);
+  EXPECT_EQ(bisect({"--resume", path("state.json"), "--margin=3"}, builds(4, 2)).exit_code, 2);
+  EXPECT_EQ(bisect({"--resume", path("none/state.json")}, builds(4, 2)).exit_code, 2);
+  EXPECT_THAT(log(), SizeIs(processes));
+  const std::string file = path("of_env.json");
+  EXPECT_EQ(among("1,1.3", {"--resume", file}).exit_code, 0);
+  EXPECT_EQ(among("1,1.3", {"--resume", file}).exit_code, 0);
+  const testing::outcome other =
+      testing::run(LAYERBENCH_TOOL, {"bisect", "--rounds=12", "--metric=([0-9.]+) ms", "--env",
+                                     "W=1,1.3", "--resume", file, "--", "sh", "-c", "echo $V ms"});
+  EXPECT_EQ(other.exit_code, 2);
 }
 
 TEST_F(Bisect, InterruptedSearchKeepsItsComparisons) {
@@ -257,6 +311,12 @@ TEST_F(Bisect, RefusesAWrongCommandLineBeforeAnythingRuns) {
       {{"--builds", "a", "b", "--env", "A=1,2", "--", "{}/bench"}, "--env"},
       {{"--env", "=1,2", "--", "bench"}, "NAME"},
       {{"--package", "a", "--", "bench"}, "--versions"},
+      {{"--package", "a", "--versions=1.14..", "--", "bench"}, "1.14.."},
+      {{"--versions=1..2", "--", "bench"}, "--package"},
+      {{"--env", "A=1,2", "--with=b", "--", "bench"}, "--package"},
+      {{"--env", "A=1,2", "--install-dir=b", "--", "bench"}, "--package"},
+      {{"--env", "A=1,2,", "--", "bench"}, "A=1,2,"},
+      {{"--env", "A=1,2", "--rounds=2", "--", "bench"}, "--rounds"},
       {{"--builds", "a", "b", "--max-time=x", "--", "{}/bench"}, "--max-time"},
       {{"--builds", "a", "b", "--", "{}/bench", "--benchmark_out=x"}, "--benchmark_out"}};
   for (const auto& [words, named] : wrong) {

@@ -4,10 +4,10 @@
 #include <chrono>
 #include <cstddef>
 #include <filesystem>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -15,10 +15,10 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/analysis/compare/bisection.hpp>
+#include <layerbench/analysis/compare/paired_ratio.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/output_file.hpp>
-#include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/shape/json.hpp>
@@ -36,21 +36,41 @@ using analysis::change_direction;
 using analysis::changed_row;
 using analysis::release_side;
 using analysis::tried_release;
+using analysis::verdict;
 
 struct bisect_options {
   release_options of;
   paired_run_options pairs;
   change_direction direction = change_direction::slower;
-  std::string max_time;  ///< seconds; empty: no limit
-  std::string resume;    ///< file; empty: none
+  std::string resume;  ///< file; empty: none
 };
 
 json::value to_json(const changed_row& of) {
-  return {{"name", of.name}, {"ratio", of.ratio}, {"low", of.low}, {"high", of.high}};
+  return {{"name", of.name},
+          {"ratio", of.ratio},
+          {"low", of.low},
+          {"high", of.high},
+          {"verdict", layerbench::name(of.verdict)}};
 }
 
 changed_row row_of(const json::value& from) {
-  return {from.at("name"), from.at("ratio"), from.at("low"), from.at("high")};
+  return {from.at("name"), from.at("ratio"), from.at("low"), from.at("high"),
+          from_name<verdict>(from.at("verdict").get<std::string>()).value_or(verdict::unclear)};
+}
+
+/// What a search is of, beside its command and the names of its releases.
+json::value to_json(const bisect_options& of) {
+  const paired_run_options& pairs = of.pairs;
+  return {{"env", of.of.variable.substr(0, of.of.variable.find('='))},
+          {"package", of.of.package},
+          {"with", of.of.with},
+          {"rounds", pairs.rounds},
+          {"margin", pairs.compare.margin},
+          {"read", pairs.read},
+          {"csv", pairs.choice.columns},
+          {"metric", pairs.choice.pattern},
+          {"higher_is_better", pairs.choice.higher_is_better},
+          {"weights", pairs.weights}};
 }
 
 std::string ratio_text(const changed_row& of) {
@@ -72,8 +92,6 @@ class bisect_run {
 
   void measure() {
     const auto start = std::chrono::steady_clock::now();
-    const double most = chosen_.max_time.empty() ? std::numeric_limits<double>::infinity()
-                                                 : *parse_number<double>(chosen_.max_time);
     for (std::size_t done = 0; stopped_.empty() && found_.next(); ++done) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
       const std::size_t left = found_.most_left();
@@ -84,7 +102,7 @@ class bisect_run {
         progress += ", about " + units::duration(mean * static_cast<double>(left));
       }
       note(progress);
-      compare(*found_.next(), most - taken.count());
+      compare(*found_.next(), chosen_.pairs.max_seconds - taken.count());
       if (chosen_.resume.empty()) continue;
       output_file(chosen_.resume, overwrite_rule::updated).write(json_text(to_json()));
     }
@@ -124,9 +142,12 @@ class bisect_run {
       skip(e.side == 0 ? found_.first() : release, e.how, e);
     } catch (const error& e) {
       if (e.code() == exit_code::interrupted) return stop("interrupted", e.code());
+      const bool is_program_missing = !is_prepared && e.code() == exit_code::usage;
       // What else is wrong with a comparison is so with any release.
       if (is_prepared && e.code() != exit_code::nothing_matched) throw;
-      skip(preparing, e.what(), e);
+      // So is a program that is not part of a build.
+      if (is_program_missing && found_.decided() == 0 && chosen_.of.builds.empty()) throw;
+      skip(preparing, is_program_missing ? "has no such program" : e.what(), e);
     }
   }
 
@@ -138,7 +159,10 @@ class bisect_run {
     if (!enough && both.rounds() < rounds) {
       return stop("--max-time is over", exit_code::incomplete);
     }
-    found_.add(both.compared(), rounds);
+    const analysis::comparison all = both.compared();
+    // A package's variables say nothing that its version does not.
+    if (found_.decided() == 0 && chosen_.of.package.empty()) both.note_without_effect(all);
+    found_.add(all, rounds);
   }
 
   void stop(const std::string& why, exit_code code) {
@@ -150,11 +174,20 @@ class bisect_run {
     if (release == found_.first() && found_.decided() > 0) {  // it worked before
       return stop(fmt::format("{}: {}", name(release), whole.what()), whole.code());
     }
+    const std::string in_a_line = reason.substr(0, reason.find('\n'));
+    const std::vector<tried_release>& tried = found_.tried();
+    if (tried.size() == 1 && tried[0].reason == in_a_line) {  // so the command is wrong
+      throw error(fmt::format("{} and {} fail alike: {}", name(tried[0].release), name(release),
+                              whole.what()),
+                  whole.code());
+    }
     note(fmt::format("{} is skipped: {}", name(release), whole.what()));
-    found_.skip(release, reason.substr(0, reason.find('\n')));
+    found_.skip(release, in_a_line);
   }
 
   void read_earlier();
+  [[nodiscard]] std::string change_text(std::size_t old, std::size_t now) const;
+  [[nodiscard]] std::string verdict_text(const tried_release& last) const;
 
   const bisect_options& chosen_;
   const std::vector<std::string>& line_;
@@ -183,6 +216,7 @@ json::value bisect_run::to_json() const {
           {"command", line_},
           {"releases", releases_.names()},
           {"direction", layerbench::name(chosen_.direction)},
+          {"options", tool::to_json(chosen_)},
           {"answer", layerbench::name(found_.answer())},
           {"before", change ? json::value(name(change->first)) : json::value(nullptr)},
           {"after", change ? json::value(name(change->second)) : json::value(nullptr)},
@@ -196,9 +230,10 @@ void bisect_run::read_earlier() {
   try {
     if (all.at("command") != json::value(line_) ||
         all.at("releases") != json::value(releases_.names()) ||
-        all.at("direction") != layerbench::name(chosen_.direction)) {
+        all.at("direction") != layerbench::name(chosen_.direction) ||
+        all.at("options") != tool::to_json(chosen_)) {
       throw usage_error(chosen_.resume +
-                        ": is of another command or of other releases; name another file");
+                        ": is of another command, other releases or options; name another file");
     }
     for (const json::value& one : all.at("tried")) {
       const auto side = from_name<release_side>(one.at("side").get<std::string>());
@@ -214,56 +249,80 @@ void bisect_run::read_earlier() {
   }
 }
 
-std::string bisect_run::text() const {
-  std::string out;
-  const auto change = found_.change();
-  if (change) {
-    const tried_release& after = *found_.of(change->second);
-    std::vector<std::string> one_of;
-    for (std::size_t i = change->first + 1; i <= change->second; ++i) one_of.push_back(name(i));
-    out += fmt::format(
-        "{} since {}{}: {} times the time of {} in {}\n{} is not; {} comparisons, all right with a "
-        "probability of at least {}\n",
-        after.followed.ratio > 1 ? "slower" : "faster", one_of.size() > 1 ? "one of " : "",
-        fmt::join(one_of, ", "), ratio_text(after.followed), name(found_.first()),
-        after.followed.name, name(change->first), found_.decided(),
-        format::percent(found_.confidence()));
-    table rows{{{"rows that changed most"}, {"new / old", align::right}}, {}};
-    constexpr std::size_t most = 5;
-    for (std::size_t i = 0; i < std::min(most, after.rows.size()); ++i) {
-      rows.rows.push_back({after.rows[i].name, ratio_text(after.rows[i])});
-    }
-    const bool is_said = after.rows.size() == 1 && after.rows[0].name == after.followed.name;
-    if (!rows.rows.empty() && !is_said) out += '\n' + layerbench::text(rows);
-  } else if (found_.decided() > 0) {
-    const tried_release& last = found_.tried().back();
-    out +=
-        fmt::format("no change found: {} takes {} times the time of {} in {}\n", name(last.release),
-                    ratio_text(last.followed), name(found_.first()), last.followed.name);
-    if (found_.detectable()) {
-      out += fmt::format("9 of 10 such searches find a change of {}\n",
-                         format::percent(*found_.detectable()));
-    }
+/// What changed since which release.
+std::string bisect_run::change_text(std::size_t old, std::size_t now) const {
+  const tried_release* const before = found_.of(old);
+  const tried_release& after = *found_.of(now);
+  std::vector<std::string> one_of;
+  for (std::size_t i = old + 1; i <= now; ++i) one_of.push_back(name(i));
+  std::string out =
+      fmt::format("{} since {}{}: {} times the time of {} in {}\n",
+                  after.followed.ratio > 1 ? "slower" : "faster",
+                  one_of.size() > 1 ? "one of " : "", fmt::join(one_of, ", "),
+                  ratio_text(after.followed), name(found_.first()), after.followed.name);
+  if (before != nullptr) {
+    out += fmt::format("{} before it: {} times\n", name(old), ratio_text(before->followed));
   }
+  if (found_.share() < 0.5) {
+    out += "several changes: this one is less than half of that to the last release\n";
+  }
+  const std::size_t decided = found_.decided();
+  out += fmt::format("{} right with a probability of at least {}\n",
+                     decided == 1 ? "1 comparison," : fmt::format("{} comparisons, all", decided),
+                     format::percent(found_.confidence()));
+  table rows{{{"rows that changed most"}, {"new / old", align::right}}, {}};
+  constexpr std::size_t most = 5;
+  for (std::size_t i = 0; i < std::min(most, after.rows.size()); ++i) {
+    rows.rows.push_back({after.rows[i].name, ratio_text(after.rows[i])});
+  }
+  const bool is_said = after.rows.size() == 1 && after.rows[0].name == after.followed.name;
+  return rows.rows.empty() || is_said ? out : out + '\n' + layerbench::text(rows);
+}
+
+/// The verdict on the last release, where it is not the one that is searched for.
+std::string bisect_run::verdict_text(const tried_release& last) const {
+  const verdict of_last = last.followed.verdict;
+  std::string out = fmt::format(
+      "{}: {} takes {} times the time of {} in {}\n",
+      of_last == verdict::same ? "no change found"
+      : of_last == verdict::unclear
+          ? "unclear whether there is a change"
+          : fmt::format("not {}, but {}", layerbench::name(chosen_.direction),
+                        layerbench::name(of_last)),
+      name(last.release), ratio_text(last.followed), name(found_.first()), last.followed.name);
+  if (of_last == verdict::faster) out += "--faster finds since which release\n";
+  if (!found_.detectable()) return out;
+  return out + fmt::format("9 of 10 such searches find a change of {}\n",
+                           format::percent(*found_.detectable()));
+}
+
+std::string bisect_run::text() const {
+  const auto change = found_.change();
   table all{{{"release"}, {"side"}, {"time / first", align::right}, {"pairs", align::right}}, {}};
   for (std::size_t i = 0; i < releases_.names().size(); ++i) {
     const tried_release* one = found_.of(i);
     if (one == nullptr && i == found_.first()) all.rows.push_back({name(i), "first", "", ""});
     if (one == nullptr) continue;
     const bool is_skipped = one->side == release_side::skipped;
-    const std::string side(layerbench::name(one->side));
-    all.rows.push_back({name(i),
-                        is_skipped ? side + ": " + one->reason
-                        : change   ? side
-                                   : "same",
-                        is_skipped ? "" : ratio_text(one->followed),
-                        one->pairs > 0 ? std::to_string(one->pairs) : ""});
+    const std::string_view side = change || is_skipped ? layerbench::name(one->side)
+                                                       : layerbench::name(one->followed.verdict);
+    constexpr std::size_t most = 60;  // columns
+    all.rows.push_back(
+        {name(i), shortened(fmt::format("{}{}{}", side, is_skipped ? ": " : "", one->reason), most),
+         is_skipped ? "" : ratio_text(one->followed),
+         one->pairs > 0 ? std::to_string(one->pairs) : ""});
   }
-  return out + '\n' + layerbench::text(all);
+  return (change                 ? change_text(change->first, change->second)
+          : found_.decided() > 0 ? verdict_text(found_.tried().back())
+                                 : "") +
+         '\n' + layerbench::text(all);
 }
 
 void bisect(const bisect_options& chosen, const common_options& common,
             const std::vector<std::string>& words) {
+  if (!chosen.resume.empty()) {  // is it writable?
+    static_cast<void>(output_file(chosen.resume, overwrite_rule::updated));
+  }
   const std::vector<std::string> line(words.begin() + (words.empty() ? 0 : 1), words.end());
   bisect_run search(chosen, line);
   search.measure();
@@ -280,26 +339,33 @@ void add_releases(CLI::App& command, release_options& of) {
       ->delimiter(',');
   command
       .add_option("--env", of.variable,
-                  "Values of an environment variable, the oldest first\n"
+                  "Values of an environment variable, the oldest first; {} in the command stands "
+                  "for one\n"
                   "--env LD_LIBRARY_PATH=/opt/1.0/lib,/opt/1.1/lib")
       ->type_name("NAME=A,B,...");
-  command
-      .add_option("--package", of.package,
-                  "Python package of which pip installs releases, each into an environment of its "
-                  "own: PATH and VIRTUAL_ENV name it, and {} in the command\n--package=onnxruntime")
-      ->type_name("NAME");
+  CLI::Option* const package =
+      command
+          .add_option(
+              "--package", of.package,
+              "Python package of which pip installs releases, each into an environment of its "
+              "own: PATH and VIRTUAL_ENV name it, and {} in the command\n--package=onnxruntime")
+          ->type_name("NAME");
   command
       .add_option("--versions", of.versions,
-                  "Versions of the package, as a list or as a range of those that pip finds\n"
-                  "--versions=1.17..1.24")
-      ->type_name("A..B");
+                  "Versions of the package: a list, the oldest first, or a range of those that "
+                  "pip finds\n--versions=1.17..1.24")
+      ->type_name("A..B")
+      ->needs(package);
+  package->needs("--versions");
   add_values(command, "--with", "PACKAGE", of.with,
-             "What pip installs beside the package\n--with=numpy==1.26.4,onnx");
+             "What pip installs beside the package\n--with=numpy==1.26.4,onnx")
+      ->needs(package);
   command
       .add_option("--install-dir", of.install_dir,
                   "Directory of the environments, which are kept [layerbench/releases in the "
                   "user's cache]")
-      ->type_name("DIR");
+      ->type_name("DIR")
+      ->needs(package);
 }
 
 }  // namespace
@@ -317,14 +383,14 @@ void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
   add_releases(*command, options->of);
   CLI::Option* const faster = command->add_flag_callback(
       "--faster", [options] { options->direction = change_direction::faster; },
-      "Find since when it is faster [slower]");
+      "Find since when it is faster, not since when it is slower");
   command
       ->add_flag_callback(
           "--either", [options] { options->direction = change_direction::either; },
           "Find since when it is slower or faster")
       ->excludes(faster);
   command
-      ->add_option("--max-time", options->max_time,
+      ->add_option("--max-time", options->pairs.max_seconds,
                    "No pair begins after that many seconds\n--max-time=3600")
       ->type_name("SECONDS")
       ->check([](const std::string& text) {
@@ -335,7 +401,7 @@ void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
                    "File that keeps each finished comparison. If it exists, the search goes on "
                    "from it")
       ->type_name("FILE");
-  add_pair_options(*command, options->pairs);
+  add_pair_options(*command, options->pairs, analysis::min_pairs);
   add_margin(*command, options->pairs.compare);
   add_output_options(*command, options->pairs);
   const std::shared_ptr<const common_options> common =

@@ -129,12 +129,12 @@ std::string check_pattern(const std::string& text) {
 
 }  // namespace
 
-void add_pair_options(CLI::App& command, paired_run_options& chosen) {
+void add_pair_options(CLI::App& command, paired_run_options& chosen, std::size_t least) {
   command
       .add_option("--rounds", chosen.rounds,
                   "Largest number of pairs. The run ends after 12 or more once every verdict is "
                   "sure. Fewer than 3 give no verdict\n--rounds=12")
-      ->check(CLI::Range(2, 1000))
+      ->check(CLI::Range(least, std::size_t{1000}))
       ->capture_default_str();
   command.add_option("--seed", chosen.seed, "Seed of the random order in each round")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
@@ -302,9 +302,8 @@ analysis::comparison paired_run::compared() const {
               exit_code::bad_input);
 }
 
-std::vector<std::string> paired_run::without_effect(const analysis::comparison& all) const {
-  std::vector<std::string> found;
-  if (!all.format.empty()) return found;  // other programs do not say what they loaded
+void paired_run::note_without_effect(const analysis::comparison& all) const {
+  if (!all.format.empty()) return;  // other programs do not say what they loaded
   const bool same_isa = std::ranges::none_of(
       all.difference.fields, [](const std::string& field) { return field.ends_with("_isa"); });
   for (std::size_t i = 0; i < variants_.size(); ++i) {
@@ -312,10 +311,13 @@ std::vector<std::string> paired_run::without_effect(const analysis::comparison& 
     for (const std::string& variable : variants_.at(i).command.variables) {
       if (std::ranges::find(others, variable) != others.end()) continue;
       const bool chooses_isa = variable.substr(0, variable.find('=')).ends_with("_ISA");
-      if (all.difference.fields.empty() || (chooses_isa && same_isa)) found.push_back(variable);
+      if (!all.difference.fields.empty() && !(chooses_isa && same_isa)) continue;
+      note(
+          fmt::format("{} changed nothing that the results record, such as a library's version or "
+                      "instruction set; is its name right?",
+                      variable));
     }
   }
-  return found;
 }
 
 std::string paired_run::text(const analysis::comparison& all) const {
@@ -363,7 +365,12 @@ bool paired_run::run_round(std::size_t round, std::size_t first, progress& shown
     try {
       measured.at(i) = read(variants_.at(i), round, path);
     } catch (const bad_input& e) {
-      throw failed_process(i, e.what(), e.what(), e.code());
+      const std::string_view message = e.what();
+      const std::string_view place = " command: ";  // see read
+      const std::size_t at = message.find(place);
+      throw failed_process(i,
+                           std::string(message.substr(at == message.npos ? 0 : at + place.size())),
+                           e.what(), e.code());
     }
     if (round == 1 && i == first) {
       const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;

@@ -42,8 +42,8 @@ struct paired_run_options {
   double max_seconds = std::numeric_limits<double>::infinity();  // no round begins later
 };
 
-/// Adds the options for rounds, their order, and what is shown of them.
-void add_pair_options(CLI::App& command, paired_run_options& chosen);
+/// Adds the options for rounds (`least` or more), their order, and what is shown of them.
+void add_pair_options(CLI::App& command, paired_run_options& chosen, std::size_t least = 2);
 
 /// Adds the options for what programs other than layerbench's print or write.
 void add_output_options(CLI::App& command, paired_run_options& chosen);
@@ -135,9 +135,9 @@ class paired_run {
   /// Compares the finished rounds.
   [[nodiscard]] analysis::comparison compared() const;
 
-  /// Variables that only one command sets and that changed nothing the results record: neither what
-  /// was loaded nor a setting; for one that chooses an instruction set: not that.
-  [[nodiscard]] std::vector<std::string> without_effect(const analysis::comparison& all) const;
+  /// Prints variables that only one command sets and that changed nothing the results record:
+  /// neither what was loaded nor a setting; for one that chooses an instruction set: not that.
+  void note_without_effect(const analysis::comparison& all) const;
 
   /// The commands and rounds as text.
   [[nodiscard]] std::string text(const analysis::comparison& all) const;

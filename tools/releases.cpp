@@ -75,10 +75,10 @@ releases::releases(release_options chosen, std::vector<std::string> line)
     : chosen_(std::move(chosen)), line_(std::move(line)) {
   const int kinds =
       int{!chosen_.builds.empty()} + int{!chosen_.variable.empty()} + int{!chosen_.package.empty()};
-  if (kinds != 1 || chosen_.package.empty() != chosen_.versions.empty()) {
+  if (kinds != 1) {
     throw usage_error(
-        "bisect needs releases: --builds DIR..., --env NAME=A,B,... or --package NAME with "
-        "--versions A..B");
+        "bisect needs releases: give exactly one of --builds DIR..., --env NAME=A,B,... and "
+        "--package NAME with --versions A..B");
   }
   if (line_.empty()) {
     throw usage_error(
@@ -101,9 +101,17 @@ releases::releases(release_options chosen, std::vector<std::string> line)
                                                : std::filesystem::path(chosen_.install_dir));
     list_versions();
   }
+  const std::string given =
+      !chosen_.builds.empty() ? fmt::format("--builds={}", fmt::join(chosen_.builds, ","))
+      : !chosen_.variable.empty()
+          ? "--env=" + chosen_.variable
+          : "--package=" + chosen_.package + " --versions=" + chosen_.versions;
+  if (std::ranges::find(names_, "") != names_.end()) {
+    throw usage_error("a release without a name in " + given);
+  }
   if (names_.size() < 2) {
-    throw usage_error(fmt::format("bisect needs two releases or more, there {}",
-                                  names_.empty() ? "is none" : "is " + names_.front()));
+    throw usage_error(fmt::format("bisect needs two releases or more, found {} in {}",
+                                  names_.empty() ? "none" : "only " + names_.front(), given));
   }
 }
 
@@ -113,6 +121,12 @@ void releases::list_versions() {
     names_ = words_of(chosen_.versions);
     return;
   }
+  const std::string first = chosen_.versions.substr(0, dots);
+  const std::string last = chosen_.versions.substr(dots + 2);
+  if (first.empty() || last.empty() || last.find("..") != last.npos) {
+    throw usage_error("--versions: expected A..B or A,B,..., found " + chosen_.versions);
+  }
+  note("asking pip for the versions of " + chosen_.package);
   const std::filesystem::path pip = environment("pip", {}) / "bin" / "pip";
   const std::filesystem::path printed = directory_ / "versions";
   run({pip.string(), "index", "versions", chosen_.package}, printed);
@@ -122,10 +136,7 @@ void releases::list_versions() {
     if (!line.starts_with(begin)) continue;
     std::erase(line, ' ');
     for (std::string& version : words_of(std::string_view(line).substr(begin.size() - 2))) {
-      if (is_in_range(version, std::string_view(chosen_.versions).substr(0, dots),
-                      std::string_view(chosen_.versions).substr(dots + 2))) {
-        names_.push_back(std::move(version));
-      }
+      if (is_in_range(version, first, last)) names_.push_back(std::move(version));
     }
   }
   std::ranges::reverse(names_);  // pip has the newest first
@@ -139,7 +150,7 @@ std::filesystem::path releases::environment(const std::string& name,
   const std::filesystem::path whole = place / "installed";
   if (std::filesystem::exists(whole)) return place;
   std::filesystem::create_directories(place);
-  note("installing " + name);
+  if (!packages.empty()) note("installing " + name);
   run({"python3", "-m", "venv", "--clear", place.string()}, directory_ / "printed");
   if (!packages.empty()) {
     std::vector<std::string> words{(place / "bin" / "pip").string(), "install", "--quiet"};

@@ -36,12 +36,7 @@ void versus(const paired_run_options& chosen, const common_options& common,
       fmt::format("interrupted after {} of {} rounds", both.rounds(), chosen.rounds);
   if (both.rounds() < least) throw error(stopped, exit_code::interrupted);
   const analysis::comparison all = both.compared();
-  for (const std::string& variable : both.without_effect(all)) {
-    note(
-        fmt::format("{} changed nothing that the results record, such as a library's version or "
-                    "instruction set; is its name right?",
-                    variable));
-  }
+  both.note_without_effect(all);
   write(common, render(both, all, common.format, chosen.compare.shown));
   if (both.interrupted()) throw error(stopped, exit_code::interrupted);
   require_no_regression(all, chosen.compare);

@@ -39,7 +39,7 @@ using named_ratio = std::pair<std::string, const compared*>;
 
 [[nodiscard]] inline changed_row row_of(const named_ratio& from) {
   const time_ratio& ratio = from.second->ratio;
-  return {from.first, ratio.value(), ratio.low, ratio.high};
+  return {from.first, ratio.value(), ratio.low, ratio.high, from.second->verdict};
 }
 
 }  // namespace detail
@@ -71,6 +71,14 @@ LAYERBENCH_INLINE std::optional<std::pair<std::size_t, std::size_t>> bisection::
   }
   if (!after) return std::nullopt;
   return std::pair(before, *after);
+}
+
+LAYERBENCH_INLINE double bisection::share() const {
+  const auto [before, after] = change().value();
+  const auto log_ratio = [&](std::size_t release) {
+    return release == first() ? 0 : std::log(of(release)->followed.ratio);
+  };
+  return (log_ratio(after) - log_ratio(before)) / log_ratio(*last());
 }
 
 LAYERBENCH_INLINE std::optional<std::size_t> bisection::next() const {

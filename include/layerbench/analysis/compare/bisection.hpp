@@ -47,12 +47,13 @@ enum class bisect_answer : std::uint8_t {
   return {"change", "gap", "none", "failed", "unfinished"};
 }
 
-/// A row that changed.
+/// A row and how it changed.
 struct changed_row {
   std::string name;
   double ratio = 0;  ///< new / old
   double low = 0;    ///< 95 % interval
   double high = 0;
+  analysis::verdict verdict = analysis::verdict::unclear;
 };
 
 /// What became of a release.
@@ -67,9 +68,9 @@ struct tried_release {
 
 /// A search over `releases` numbered releases, the oldest first. The first one that is not skipped
 /// is compared with the last one, then with the middle one between the last that is known to be
-/// before the change and the first behind it, or with the closest one that is not skipped: 1 +
-/// log2(releases - 1) comparisons, rounded up, if none is skipped. It assumes one change; of
-/// several it finds one with at least half of the total, on a logarithmic scale.
+/// before the change and the first behind it, or with the closest one that is not skipped: at
+/// most 1 + log2(releases - 1) comparisons, rounded up, if none is skipped. If one change makes up
+/// more than half of the total, on a logarithmic scale, the search finds it; otherwise any one.
 class bisection {
  public:
   bisection(std::size_t releases, change_direction direction)
@@ -96,6 +97,8 @@ class bisection {
   /// The last release known to be before the change and the first one behind it; those between
   /// are skipped or not tried yet. Nothing without a change.
   [[nodiscard]] std::optional<std::pair<std::size_t, std::size_t>> change() const;
+  /// The share of the total change, on a logarithmic scale, that is between the two of change().
+  [[nodiscard]] double share() const;
   /// The release as it was tried; null if it was not.
   [[nodiscard]] const tried_release* of(std::size_t release) const;
   [[nodiscard]] bisect_answer answer() const;
