@@ -24,10 +24,14 @@
 
 namespace layerbench::programs {
 
-static std::string validation_text(const result::results& results, const run::options& o) {
+namespace {
+
+std::string validation_text(const result::results& results, const run::options& o) {
   const analysis::options models{.models = o.models, .shapes = o.shapes};
   return analysis::text(analysis::validate(std::span(&results, 1), models));
 }
+
+}  // namespace
 
 void print_predictions(const result::results& results, const run::options& o, bool machine_format) {
   const auto predictions =

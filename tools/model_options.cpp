@@ -45,7 +45,7 @@ void add_model(CLI::App& command, const std::shared_ptr<model_options>& options,
 }
 
 model::graph load(const model_options& asked, const common_options& common) {
-  const model::graph graph = model::load(model::find(asked.model, common.shapes), asked.sizes);
+  model::graph graph = model::load(model::find(asked.model, common.shapes), asked.sizes);
   if (is_sweep(graph) && asked.phase) {
     throw usage_error(
         fmt::format("--phase: '{}' is a sweep; its file says the passes", graph.name));

@@ -265,7 +265,7 @@ std::optional<view> converter::computed_weight(rule found) {
   if (found != nullptr && views.find(' ' + of().op + ' ') != std::string_view::npos) {
     try {
       return found(*this);
-    } catch (const unknown&) {  // no view, but a weight all the same
+    } catch (const unknown&) {  // NOLINT(bugprone-empty-catch): no view, but a weight all the same
     }
   }
   for (const std::size_t output : of().outputs) {

@@ -145,7 +145,7 @@ void give_extents(graph& g, import_options& options) {
       } else if (i > 0 || options.batch.value_or(*size) != *size) {
         one.size = *size;
       } else {
-        options.batch = *size;
+        options.batch = size;
       }
     }
   }

@@ -226,10 +226,10 @@ class curve_run {
   /// The largest wanted size above the measured ones that takes at most a third of the time left,
   /// or half of it once there is a curve.
   [[nodiscard]] std::optional<std::int64_t> largest_affordable() const {
-    for (auto size = wanted_.rbegin(); size != wanted_.rend(); ++size) {
-      if (*size <= steps_.rbegin()->first) break;
+    for (const std::int64_t size : wanted_ | std::views::reverse) {
+      if (size <= steps_.rbegin()->first) break;
       const double share = left() / (curves_.empty() ? 3 : 2);
-      if (may_measure(*size) && expected(step_seconds(*size)) <= share) return *size;
+      if (may_measure(size) && expected(step_seconds(size)) <= share) return size;
     }
     return std::nullopt;
   }
@@ -241,7 +241,7 @@ class curve_run {
     const double first = expected(steps_.begin()->second);
     const auto twice = std::ranges::lower_bound(wanted_, 2 * wanted_.front());
     const std::int64_t least = twice == wanted_.end() ? wanted_.back() : *twice;
-    const auto found = std::find_if(wanted_.rbegin(), wanted_.rend(), [&](std::int64_t size) {
+    const auto found = std::ranges::find_if(wanted_ | std::views::reverse, [&](std::int64_t size) {
       return over_ == analysis::size_axis::context || size <= least ||
              expected(step_seconds(size)) <= 2 * first;
     });

@@ -23,9 +23,7 @@
 #include <layerbench/session/options.hpp>
 
 /// Validators of options, and the error messages for what they refuse.
-namespace layerbench::run {
-
-namespace detail {
+namespace layerbench::run::detail {
 
 /// A whole number from `least` to `most`.
 [[nodiscard]] inline CLI::Validator whole_number(std::int64_t least, std::int64_t most) {
@@ -195,5 +193,4 @@ namespace detail {
   return line;
 }
 
-}  // namespace detail
-}  // namespace layerbench::run
+}  // namespace layerbench::run::detail

@@ -65,9 +65,10 @@ LAYERBENCH_INLINE std::optional<label_layout::beside_point> label_layout::place_
     std::string_view text, const circle& of) {
   constexpr double gap = 2;
   constexpr double step = 8;
-  constexpr double farthest = 200;
+  constexpr int steps = 25;
   for (const bool over_lines : {false, true}) {
-    for (double distance = gap; distance < farthest; distance += step) {
+    for (int i = 0; i < steps; ++i) {
+      const double distance = gap + i * step;
       for (const point& direction : directions()) {
         const beside_point found = beside(text, of, direction, distance);
         const box area = label_box(text, found.start);

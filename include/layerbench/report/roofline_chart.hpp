@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -149,9 +150,8 @@ struct roofline_axes {
   constexpr double gap = 4;
   std::vector<point> starts;
   for (const double y : {roof.from.y - gap, roof.from.y + gap + label_size::ascent}) {
-    for (double x = roof.to.x - label_width(text) - 1; x >= roof.from.x; x -= step) {
-      starts.push_back({x, y});
-    }
+    double x = roof.to.x - label_width(text) - 1;
+    while (x >= roof.from.x) starts.push_back({std::exchange(x, x - step), y});
   }
   return starts;
 }

@@ -92,7 +92,7 @@ inline constexpr double mark_radius = 6;  ///< of a point, at most
   for (std::size_t i = 1; i < points.size(); ++i) {
     const std::optional<double> change = of.change_at(i);
     if (!change) continue;
-    const std::string text = format::signed_percent(*change);
+    const std::string text = format::signed_percent(change);
     const auto place = layout.place_beside(text, {points[i], mark_radius});
     if (!place) continue;
     if (place->leader) drawn += line(*place->leader, "leader");

@@ -103,8 +103,8 @@ class verbose_reader {
     std::span<const std::string_view> rest = std::span(fields_).subspan(1);
     const auto drop = [&] { rest = rest.subspan(1); };
     if (!rest.empty() && rest[0].starts_with('v') && verbose_number(rest[0].substr(1))) drop();
-    std::optional<double> at;
-    if (!rest.empty() && (at = verbose_number(rest[0]))) drop();
+    const auto at = rest.empty() ? std::nullopt : verbose_number(rest[0]);
+    if (at) drop();
     if (!rest.empty() && rest[0] == "primitive") drop();
     if (rest.empty() || rest[0].empty()) return static_cast<void>(++log_.damaged);
     const std::string_view operation = rest[0];
@@ -163,8 +163,13 @@ class verbose_reader {
     log_.records.push_back(std::exchange(next_, {}));
   }
 
+  /// The text of neighbouring fields.
+  [[nodiscard]] static std::string_view text_of(std::span<const std::string_view> fields) {
+    return {fields.front().begin(), fields.back().end()};
+  }
+
   [[nodiscard]] std::size_t known(std::span<const std::string_view> f) {
-    const std::string_view text(f.front().data(), f.back().data() + f.back().size());
+    const std::string_view text = text_of(f);
     const auto found = positions_.find(text);
     if (found != positions_.end()) return found->second;
     log_.primitives.push_back({std::string(f[0]), std::string(f[1]), std::string(f[2]),
@@ -181,8 +186,7 @@ class verbose_reader {
     const auto reason = rest.subspan(is_long ? kind + fields_of_primitive : kind);
     std::string text = is_long ? std::string(rest[kind + 2]) + ": " : "";
     // The last field is a line of the library's source.
-    text += std::string(reason.front().data(),
-                        reason[reason.size() - 2].data() + reason[reason.size() - 2].size());
+    text += text_of(reason.first(reason.size() - 1));
     std::vector<std::string>& all = refused_[std::string(rest[0])];
     constexpr std::size_t most = 12;
     if (all.size() < most && std::ranges::find(all, text) == all.end()) {

@@ -470,11 +470,11 @@ LAYERBENCH_INLINE bool runner::all_run() const {
 LAYERBENCH_INLINE void runner::report_streams(const case_group& group, std::int64_t round) {
   for (const case_state& model_case : group) {
     if (model_case.watched_round != round) continue;
-    const auto latest = std::find_if(
-        results_->rows.rbegin(), results_->rows.rend(), [&](const result::measurement& row) {
-          return row.round == round && row.name.model_case == model_case.name && row.error.empty();
-        });
-    if (latest != results_->rows.rend()) model_case.stream.add_to_row(*latest);
+    auto newest_first = results_->rows | std::views::reverse;
+    const auto latest = std::ranges::find_if(newest_first, [&](const result::measurement& row) {
+      return row.round == round && row.name.model_case == model_case.name && row.error.empty();
+    });
+    if (latest != newest_first.end()) model_case.stream.add_to_row(*latest);
   }
 }
 

@@ -80,7 +80,7 @@ LAYERBENCH_INLINE std::unique_ptr<stream_group::instance> stream_group::start(
   auto [own, others] = line_socket::pair();
   std::vector<std::string> variables{fmt::format("{}=1", detail::stream_variable)};
   if (binding_.order != machine::thread_order::free) {
-    variables.push_back("OMP_PROC_BIND=close");
+    variables.emplace_back("OMP_PROC_BIND=close");
     variables.push_back("OMP_PLACES=" +
                         machine::places_text(detail::places_of_stream(binding_, of, number)));
   }

@@ -160,8 +160,9 @@ class gemm : public host::call_plan {
     }
     const std::string behind = type_ == dtype::f32 ? "" : std::string("+") + host::round_name;
     std::string all = has_bias_ ? std::string(host::bias_rows_name) + "+" : "";
-    for (std::size_t i = 0; i < products_.size(); ++i)
-      all += (i > 0 ? "+" : "") + function + behind;
+    for (std::size_t i = 0; i < products_.size(); ++i) {
+      all.append(i > 0 ? "+" : "").append(function).append(behind);
+    }
     return summed_ ? all + "+" + host::column_sums_name : all;
   }
   [[nodiscard]] bool calls_once_for_batch() const {

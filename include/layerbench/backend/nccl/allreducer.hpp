@@ -94,7 +94,7 @@ class repeated_allreduce {
   };
 
   void enqueue() {
-    const cudaStream_t stream = allreducer_.communication();
+    cudaStream_t stream = allreducer_.communication();
     const timed_call& call = calls_[enqueued_++ % calls_.size()];
     cuda::check(cudaEventRecord(call.begin.get(), stream), "cudaEventRecord");
     allreducer_.enqueue(collective_, type_, array_.data(), array_.data(), stream);
