@@ -141,6 +141,8 @@ if ((!${#presets[@]})); then
   fi
 fi
 compgen -G 'build/deps/mkl/lib/libmkl_rt.so.*' >/dev/null || not_run+=("the backend mkl: tools/setup.sh --libraries")
+onednn=build/deps/onednn/include/oneapi/dnnl/dnnl_version.h # tools/setup.sh installs 3.2
+! grep -qE 'DNNL_VERSION_MINOR +[0-4]$' "$onednn" 2>/dev/null || not_run+=("products with weights in 4 and 8 bits: a oneDNN of 3.5 or newer")
 $full || not_run+=("lint, experiments, every header alone, the installed package, the compiled wheel, another Google Benchmark: tests/run.sh --full")
 
 for preset in "${presets[@]}"; do build_and_test "$preset"; done
