@@ -222,6 +222,29 @@ TEST_F(Bisect, GoesOnFromItsFile) {
   EXPECT_EQ(other.exit_code, 2);
 }
 
+TEST_F(Bisect, DamagedFileIsNotResumed) {
+  const std::string file = path("damaged.json");
+  const texts options{"--resume", file};
+  ASSERT_EQ(among("1,1,1.3,1.3", options).exit_code, 0);
+  const json::value whole = json::parse_file(file);
+  std::map<std::string, json::value> damage;
+  damage["/tried/0"] = whole.at("tried")[1];
+  damage["/tried/0/number"] = 99;
+  damage["/tried/1/number"] = -1;
+  damage["/tried/1/side"] = "beside";
+  damage["/tried/1/followed/ratio"] = -1;
+  damage["/tried/1/followed/verdict"] = "slow";
+  damage["/tried/1/rows"] = "none";
+  for (const auto& [place, value] : damage) {
+    json::value damaged = whole;
+    damaged[json::value::json_pointer(place)] = value;
+    static_cast<void>(scratch_.write("damaged.json", damaged.dump()));
+    const testing::outcome done = among("1,1,1.3,1.3", options);
+    EXPECT_EQ(done.exit_code, 3) << place << done.err;
+    EXPECT_THAT(done.err, HasSubstr(file + ": at " + place.substr(0, 8)));
+  }
+}
+
 TEST_F(Bisect, InterruptedSearchKeepsItsComparisons) {
   const texts of = builds(4, 2, {{1, R"(exec "$fake" --hang=2 "$@")"}});
   testing::child running(LAYERBENCH_TOOL, words({"--format=json", "--resume", path("s.json")}, of),

@@ -53,9 +53,10 @@ json::value to_json(const changed_row& of) {
           {"verdict", layerbench::name(of.verdict)}};
 }
 
-changed_row row_of(const json::value& from) {
-  return {from.at("name"), from.at("ratio"), from.at("low"), from.at("high"),
-          from_name<verdict>(from.at("verdict").get<std::string>()).value_or(verdict::unclear)};
+changed_row row_of(const json::cursor& from) {
+  from.require_keys({"name", "ratio", "low", "high", "verdict"});
+  return {from["name"].get(), from["ratio"].number(), from["low"].number(), from["high"].number(),
+          verdict(from["verdict"].index_in(list_names(verdict())))};
 }
 
 /// What a search is of, beside its command and the names of its releases.
@@ -235,12 +236,18 @@ void bisect_run::read_earlier() {
       throw usage_error(chosen_.resume +
                         ": is of another command, other releases or options; name another file");
     }
-    for (const json::value& one : all.at("tried")) {
-      const auto side = from_name<release_side>(one.at("side").get<std::string>());
-      tried_release read{one.at("number"), side.value_or(release_side::skipped), one.at("reason"),
-                         one.at("pairs"), row_of(one.at("followed"))};
-      for (const json::value& row : one.at("rows")) read.rows.push_back(row_of(row));
-      static_cast<void>(name(read.release));
+    const json::cursor tried(all.at("tried"), chosen_.resume, "/tried");
+    for (std::size_t i = 0; i < tried.get().size(); ++i) {
+      const json::cursor one = tried[i];
+      one.require_keys({"number", "side", "reason", "pairs", "followed", "rows"});
+      tried_release read{one["number"].get(),
+                         release_side(one["side"].index_in(list_names(release_side()))),
+                         one["reason"].get(), one["pairs"].get(), row_of(one["followed"])};
+      one["rows"].require_array();
+      for (std::size_t row = 0; row < one["rows"].get().size(); ++row) {
+        read.rows.push_back(row_of(one["rows"][row]));
+      }
+      if (!found_.can_add(read)) one.fail("no search tries such a release here");
       found_.add(std::move(read));
     }
     if (all.at("detectable").is_number()) found_.set_detectable(all.at("detectable"));

@@ -180,6 +180,16 @@ LAYERBENCH_INLINE void bisection::add(const comparison& all, std::size_t most_pa
 
 LAYERBENCH_INLINE void bisection::add(tried_release one) { tried_.push_back(std::move(one)); }
 
+LAYERBENCH_INLINE bool bisection::can_add(const tried_release& one) const {
+  const bool is_skipped = one.side == release_side::skipped;
+  const double ratio = one.followed.ratio;
+  if (!is_skipped && !(ratio > 0 && std::isfinite(ratio))) return false;
+  if (const auto found = change()) {  // those that were not installed are not in a file
+    return one.release > found->first && one.release < found->second && of(one.release) == nullptr;
+  }
+  return next() && (one.release == *next() || (one.release == first() && is_skipped));
+}
+
 LAYERBENCH_INLINE bisect_answer bisection::answer() const {
   if (next()) return bisect_answer::unfinished;
   const auto found = change();

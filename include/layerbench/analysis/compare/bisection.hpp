@@ -89,6 +89,8 @@ class bisection {
   /// Adds the comparison of next() with first().
   void add(const comparison& all, std::size_t most_pairs);
   void add(tried_release one);
+  /// Whether a search that is as far as this one can have tried `one` next.
+  [[nodiscard]] bool can_add(const tried_release& one) const;
   void skip(std::size_t release, std::string reason) {
     add({.release = release, .reason = std::move(reason)});
   }
