@@ -270,9 +270,12 @@ TEST_F(Bisect, StopsWhenItsTimeIsOver) {
   EXPECT_THAT(done.err, mentions("--max-time"));
 }
 
-TEST_F(Bisect, InstallsReleasesOfAPackageOnce) {
-  // A Python whose environments have a pip that knows five versions of a package.
-  const std::string python = R"(#!/bin/sh
+/// A Python whose environments have a pip that knows five versions of a package.
+class BisectPackage : public Bisect {
+ protected:
+  /// Its pip fails for a version if there is a file `fails<version>`, and is slow with a file `slow`.
+  BisectPackage() {
+    std::string script = R"(#!/bin/sh
 for place; do :; done
 mkdir -p "$place/bin"
 cat > "$place/bin/pip" <<'END'
@@ -285,6 +288,8 @@ if [ "$1" = index ]; then
 fi
 version=${3#fake==}
 [ "$version" = 1.2 ] && { echo 'no wheel for this Python' >&2; exit 1; }
+[ -e FAILS$version ] && { echo 'no network'; exit 1; }
+[ -e SLOW ] && sleep 2
 slow=0
 [ "${version#1.1}" = "$version" ] || slow=100
 [ "$version" = 1.1 ] && slow=0
@@ -293,36 +298,95 @@ chmod +x "${0%/*}/bench"
 END
 chmod +x "$place/bin/pip"
 )";
-  std::string script = python;
-  script.replace(script.find("LOG"), 3, path("pip.log"));
-  script.replace(script.find("FAKE"), 4, fake_);
-  std::filesystem::create_directories(path("bin"));
-  std::filesystem::permissions(scratch_.write("bin/python3", script),
-                               std::filesystem::perms::owner_all);
-  const auto run = [&] {
-    const testing::outcome done = testing::run(
-        LAYERBENCH_TOOL,
-        {"bisect", "--rounds=5", "--format=json", "--package=fake", "--versions=1.1..1.10",
-         "--with=other==2", "--install-dir", path("installed"), "--", "bench"},
-        {{"TMPDIR", temporary()}, {"PATH", path("bin") + ":/usr/bin:/bin"}});
+    for (const auto& [mark, file] : std::map<std::string, std::string>{{"LOG", path("pip.log")},
+                                                                       {"FAILS", path("fails")},
+                                                                       {"SLOW", path("slow")},
+                                                                       {"FAKE", fake_}}) {
+      script.replace(script.find(mark), mark.size(), file);
+    }
+    write_python(script);
+  }
+
+  void write_python(const std::string& script) {
+    std::filesystem::create_directories(path("bin"));
+    std::filesystem::permissions(scratch_.write("bin/python3", script),
+                                 std::filesystem::perms::owner_all);
+  }
+
+  [[nodiscard]] testing::outcome run(const texts& options) const {
+    texts all{"bisect", "--rounds=5", "--format=json", "--package=fake"};
+    all.insert(all.end(), options.begin(), options.end());
+    all.insert(all.end(), {"--install-dir", path("installed"), "--", "bench"});
+    return testing::run(LAYERBENCH_TOOL, all,
+                        {{"TMPDIR", temporary()}, {"PATH", path("bin") + ":/usr/bin:/bin"}});
+  }
+
+  [[nodiscard]] json::value found(texts options) const {
+    options.emplace_back("--versions=1.1..1.10");
+    const testing::outcome done = run(options);
     EXPECT_EQ(done.exit_code, 0) << done.err;
     return json::value::parse(done.out);
-  };
-  const json::value all = run();
-  EXPECT_EQ(all.at("releases"), json::value({"1.1", "1.2", "1.9.0", "1.9.1", "1.10.0"}));
-  EXPECT_EQ(all.at("before"), "1.9.1");
-  EXPECT_EQ(all.at("after"), "1.10.0");
-  const auto installs = [&] {
+  }
+
+  [[nodiscard]] std::size_t installs() const {
     const std::string text = json::read_text(path("pip.log"));
-    EXPECT_THAT(text, HasSubstr("install --quiet fake==1.10.0 other==2"));
-    EXPECT_THAT(text, Not(HasSubstr("0.9")));
     std::size_t count = 0;
     for (std::size_t at = 0; (at = text.find("install ", at)) != std::string::npos; ++at) ++count;
     return count;
-  };
+  }
+};
+
+TEST_F(BisectPackage, InstallsReleasesOnce) {
+  const json::value all = found({"--with=other==2"});
+  EXPECT_EQ(all.at("releases"), json::value({"1.1", "1.2", "1.9.0", "1.9.1", "1.10.0"}));
+  EXPECT_EQ(all.at("before"), "1.9.1");
+  EXPECT_EQ(all.at("after"), "1.10.0");
+  const std::string log = json::read_text(path("pip.log"));
+  EXPECT_THAT(log, HasSubstr("install --quiet fake==1.10.0 other==2"));
+  EXPECT_THAT(log, Not(HasSubstr("0.9")));
   const std::size_t first = installs();
-  EXPECT_EQ(run().at("after"), "1.10.0");
+  EXPECT_EQ(found({"--with=other==2"}).at("after"), "1.10.0");
   EXPECT_EQ(installs(), first);
+}
+
+TEST_F(BisectPackage, TriesAgainToInstallWhenItIsResumed) {
+  const texts options{"--resume", path("s.json")};
+  static_cast<void>(scratch_.write("fails1.9.1", ""));
+  const json::value gap = found(options);
+  EXPECT_EQ(gap.at("answer"), "gap");
+  EXPECT_THAT(sides(gap), ElementsAre("4 after", "2 before", "3 skipped"));
+  EXPECT_THAT(gap.at("tried")[2].at("reason"), HasSubstr("no network"));
+  const std::size_t processes = log().size();
+  EXPECT_EQ(found(options).at("answer"), "gap");
+  EXPECT_THAT(log(), SizeIs(processes));
+  std::filesystem::remove(path("fails1.9.1"));
+  EXPECT_EQ(found(options).at("before"), "1.9.1");
+  // Comparisons depend on which release is the last one.
+  static_cast<void>(scratch_.write("fails1.10.0", ""));
+  const texts others{"--with=other", "--resume", path("others.json")};
+  const json::value none = found(others);
+  EXPECT_THAT(sides(none), ElementsAre("4 skipped", "3 before"));
+  std::filesystem::remove(path("fails1.10.0"));
+  EXPECT_EQ(found(others), none);
+}
+
+TEST_F(BisectPackage, InstallationCountsAsTime) {
+  static_cast<void>(scratch_.write("slow", ""));
+  const testing::outcome done = run({"--max-time=1", "--versions=1.1,1.9.0"});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, mentions("--max-time"));
+  EXPECT_EQ(installs(), 1U);
+  EXPECT_THAT(log(), IsEmpty());
+}
+
+TEST_F(BisectPackage, PythonWithoutEnvironmentsEndsTheSearch) {
+  write_python("#!/bin/sh\necho 'ensurepip is not available'; exit 1\n");
+  for (const char* versions : {"--versions=1.1..1.10", "--versions=1.1,1.9.0"}) {
+    const testing::outcome done = run({versions});
+    EXPECT_EQ(done.exit_code, 1);
+    EXPECT_THAT(done.err, HasSubstr("ensurepip is not available"));
+    EXPECT_THAT(done.err, Not(HasSubstr("skipped")));
+  }
 }
 
 TEST_F(Bisect, RefusesAWrongCommandLineBeforeAnythingRuns) {

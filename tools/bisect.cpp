@@ -105,12 +105,14 @@ class bisect_run {
       note(progress);
       compare(*found_.next(), chosen_.pairs.max_seconds - taken.count());
       if (chosen_.resume.empty()) continue;
-      output_file(chosen_.resume, overwrite_rule::updated).write(json_text(to_json()));
+      output_file(chosen_.resume, overwrite_rule::updated)
+          .write(json_text(to_json(/*with_tentative=*/false)));
     }
   }
 
   [[nodiscard]] std::string text() const;
-  [[nodiscard]] json::value to_json() const;
+  /// `with_tentative`: with the releases that a resumed search tries again.
+  [[nodiscard]] json::value to_json(bool with_tentative = true) const;
 
   /// Throws error unless the search came to its end.
   void require_end() const {
@@ -141,11 +143,14 @@ class bisect_run {
       compare(paired_run(pairs, std::move(both)), pairs.rounds);
     } catch (const failed_process& e) {
       skip(e.side == 0 ? found_.first() : release, e.how, e);
+    } catch (const failed_install& e) {
+      not_installed_.push_back(preparing);
+      skip(preparing, e.what(), e);
     } catch (const error& e) {
       if (e.code() == exit_code::interrupted) return stop("interrupted", e.code());
       const bool is_program_missing = !is_prepared && e.code() == exit_code::usage;
-      // What else is wrong with a comparison is so with any release.
-      if (is_prepared && e.code() != exit_code::nothing_matched) throw;
+      // What else is wrong with a comparison, or with Python, is so with any release.
+      if (!is_program_missing && e.code() != exit_code::nothing_matched) throw;
       // So is a program that is not part of a build.
       if (is_program_missing && found_.decided() == 0 && chosen_.of.builds.empty()) throw;
       skip(preparing, is_program_missing ? "has no such program" : e.what(), e);
@@ -186,6 +191,17 @@ class bisect_run {
     found_.skip(release, in_a_line);
   }
 
+  /// Whether a release was not installed, and no comparison depends on that: one that is the first
+  /// or the last for want of another does.
+  [[nodiscard]] bool is_tentative(const tried_release& one) const {
+    const auto is_beyond = [&](const tried_release& other) {
+      return other.side != release_side::skipped && other.release > one.release;
+    };
+    return std::ranges::find(not_installed_, one.release) != not_installed_.end() &&
+           (found_.decided() == 0 ||
+            (one.release > found_.first() && std::ranges::any_of(found_.tried(), is_beyond)));
+  }
+
   void read_earlier();
   [[nodiscard]] std::string change_text(std::size_t old, std::size_t now) const;
   [[nodiscard]] std::string verdict_text(const tried_release& last) const;
@@ -194,13 +210,15 @@ class bisect_run {
   const std::vector<std::string>& line_;
   releases releases_;
   analysis::bisection found_;
+  std::vector<std::size_t> not_installed_;
   std::string stopped_;  ///< why; empty: at its end
   exit_code code_ = exit_code::done;
 };
 
-json::value bisect_run::to_json() const {
+json::value bisect_run::to_json(bool with_tentative) const {
   json::value tried = json::value::array();
   for (const tried_release& one : found_.tried()) {
+    if (!with_tentative && is_tentative(one)) continue;
     json::value rows = json::value::array();
     for (const changed_row& row : one.rows) rows.push_back(tool::to_json(row));
     tried.push_back({{"release", name(one.release)},

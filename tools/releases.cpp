@@ -46,15 +46,18 @@ std::filesystem::path default_directory() {
   return base / "layerbench" / "releases";
 }
 
-/// Runs a command of pip or of Python. Throws error with the end of what it printed.
+/// Runs a command of pip or of Python. Throws Error with the end of what it printed.
+template <class Error = error>
 void run(const std::vector<std::string>& words, const std::filesystem::path& printed) {
   process_runner runner;
   const std::string errors = printed.string() + ".errors";
   const int status = runner.run({{}, words}, errors, printed.string());
   if (runner.interrupted()) throw error("interrupted", exit_code::interrupted);
   if (status == 0) return;
-  throw error(fmt::format("{}: {}: {}", fmt::join(words, " "), status_text(status),
-                          fmt::join(last_lines(errors, 2), " ")));
+  std::vector<std::string> last = last_lines(errors, 2);
+  if (last.empty()) last = last_lines(printed, 2);
+  throw Error(fmt::format("{}: {}: {}", fmt::join(words, " "), status_text(status),
+                          fmt::join(last, " ")));
 }
 
 }  // namespace
@@ -155,7 +158,7 @@ std::filesystem::path releases::environment(const std::string& name,
   if (!packages.empty()) {
     std::vector<std::string> words{(place / "bin" / "pip").string(), "install", "--quiet"};
     words.insert(words.end(), packages.begin(), packages.end());
-    run(words, directory_ / "printed");
+    run<failed_install>(words, directory_ / "printed");
   }
   std::ofstream(whole) << name << '\n';
   return place;

@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/base/error.hpp>
+
 /// Releases of a program or of a library that it uses, and the command for each.
 namespace layerbench::tool {
 
@@ -26,6 +28,11 @@ struct release_options {
 [[nodiscard]] bool is_in_range(std::string_view version, std::string_view first,
                                std::string_view last);
 
+/// A release that pip could not install.
+struct failed_install : error {
+  using error::error;
+};
+
 /// Releases, the oldest first.
 class releases {
  public:
@@ -35,8 +42,8 @@ class releases {
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
-  /// The command for a release. Installs a package that is not installed yet. Throws error where
-  /// that fails.
+  /// The command for a release. Installs a package that is not installed yet. Throws failed_install
+  /// where that fails, error where Python makes no environment.
   [[nodiscard]] std::vector<std::string> command(std::size_t release) const;
 
  private:

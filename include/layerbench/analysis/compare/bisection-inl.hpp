@@ -184,7 +184,7 @@ LAYERBENCH_INLINE bool bisection::can_add(const tried_release& one) const {
   const bool is_skipped = one.side == release_side::skipped;
   const double ratio = one.followed.ratio;
   if (!is_skipped && !(ratio > 0 && std::isfinite(ratio))) return false;
-  if (const auto found = change()) {  // those that were not installed are not in a file
+  if (const auto found = change()) {  // not always next(): some releases are to be tried again
     return one.release > found->first && one.release < found->second && of(one.release) == nullptr;
   }
   return next() && (one.release == *next() || (one.release == first() && is_skipped));
