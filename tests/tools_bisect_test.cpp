@@ -273,7 +273,8 @@ TEST_F(Bisect, StopsWhenItsTimeIsOver) {
 /// A Python whose environments have a pip that knows five versions of a package.
 class BisectPackage : public Bisect {
  protected:
-  /// Its pip fails for a version if there is a file `fails<version>`, and is slow with a file `slow`.
+  /// Its pip fails for a version if there is a file `fails<version>`, and is slow with a file
+  /// `slow`.
   BisectPackage() {
     std::string script = R"(#!/bin/sh
 for place; do :; done

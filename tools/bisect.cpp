@@ -92,18 +92,16 @@ class bisect_run {
   }
 
   void measure() {
-    const auto start = std::chrono::steady_clock::now();
     for (std::size_t done = 0; stopped_.empty() && found_.next(); ++done) {
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
       const std::size_t left = found_.most_left();
       std::string progress = fmt::format("{} with {}; {} comparison{} left", name(found_.first()),
                                          name(*found_.next()), left, left == 1 ? "" : "s");
       if (done > 0) {
-        const double mean = taken.count() / static_cast<double>(done);
+        const double mean = seconds() / static_cast<double>(done);
         progress += ", about " + units::duration(mean * static_cast<double>(left));
       }
       note(progress);
-      compare(*found_.next(), chosen_.pairs.max_seconds - taken.count());
+      compare(*found_.next());
       if (chosen_.resume.empty()) continue;
       output_file(chosen_.resume, overwrite_rule::updated)
           .write(json_text(to_json(/*with_tentative=*/false)));
@@ -127,19 +125,25 @@ class bisect_run {
     return releases_.names().at(release);
   }
 
-  void compare(std::size_t release, double seconds_left) {
+  /// Since the search began.
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  void compare(std::size_t release) {
     paired_run_options pairs = chosen_.pairs;
-    pairs.max_seconds = seconds_left;
     std::size_t preparing = found_.first();
     bool is_prepared = false;
     try {
       two_variants both{variant{"old", {}}, variant{"new", {}}};
       for (variant& one : both) {
         if (&one != both.data()) preparing = release;
+        if (seconds() > chosen_.pairs.max_seconds) return stop_late();
         one = variant_of(one.name, releases_.command(preparing), pairs);
         static_cast<void>(find_program(one.command));
       }
       is_prepared = true;
+      pairs.max_seconds -= seconds();
       compare(paired_run(pairs, std::move(both)), pairs.rounds);
     } catch (const failed_process& e) {
       skip(e.side == 0 ? found_.first() : release, e.how, e);
@@ -162,9 +166,7 @@ class bisect_run {
     both.measure(
         [&](const analysis::comparison& all) { return enough = found_.decides(all, rounds); });
     if (both.interrupted()) return stop("interrupted", exit_code::interrupted);
-    if (!enough && both.rounds() < rounds) {
-      return stop("--max-time is over", exit_code::incomplete);
-    }
+    if (!enough && both.rounds() < rounds) return stop_late();
     const analysis::comparison all = both.compared();
     // A package's variables say nothing that its version does not.
     if (found_.decided() == 0 && chosen_.of.package.empty()) both.note_without_effect(all);
@@ -175,6 +177,8 @@ class bisect_run {
     stopped_ = why + "\nlayerbench: the search is not at its end";
     code_ = code;
   }
+
+  void stop_late() { stop("--max-time is over", exit_code::incomplete); }
 
   void skip(std::size_t release, const std::string& reason, const error& whole) {
     if (release == found_.first() && found_.decided() > 0) {  // it worked before
@@ -206,6 +210,7 @@ class bisect_run {
   [[nodiscard]] std::string change_text(std::size_t old, std::size_t now) const;
   [[nodiscard]] std::string verdict_text(const tried_release& last) const;
 
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const bisect_options& chosen_;
   const std::vector<std::string>& line_;
   releases releases_;
