@@ -106,6 +106,7 @@ TEST_F(Bisect, FindsTheSlowReleaseInLogarithmicallyManyComparisons) {
 TEST_F(Bisect, NamesNoneOfEqualReleases) {
   const json::value all = found({}, builds(8, 8));
   EXPECT_EQ(all.at("answer"), "none");
+  EXPECT_TRUE(all.at("confidence").is_null());
   EXPECT_THAT(sides(all), ElementsAre("7 before"));
   EXPECT_GT(all.at("detectable"), 0);
   EXPECT_LT(all.at("detectable"), 0.1);

@@ -244,7 +244,7 @@ json::value bisect_run::to_json(bool with_tentative) const {
           {"answer", layerbench::name(found_.answer())},
           {"before", change ? json::value(name(change->first)) : json::value(nullptr)},
           {"after", change ? json::value(name(change->second)) : json::value(nullptr)},
-          {"confidence", found_.confidence()},
+          {"confidence", change ? json::value(found_.confidence()) : json::value(nullptr)},
           {"detectable", detectable ? json::value(*detectable) : json::value(nullptr)},
           {"tried", std::move(tried)}};
 }
@@ -297,9 +297,9 @@ std::string bisect_run::change_text(std::size_t old, std::size_t now) const {
     out += "several changes: this one is less than half of that to the last release\n";
   }
   const std::size_t decided = found_.decided();
-  out += fmt::format("{} right with a probability of at least {}\n",
-                     decided == 1 ? "1 comparison," : fmt::format("{} comparisons, all", decided),
-                     format::percent(found_.confidence()));
+  out += fmt::format("{}, a false alarm with a probability of at most {}\n",
+                     decided == 1 ? "1 comparison" : fmt::format("{} comparisons", decided),
+                     format::percent(1 - found_.confidence()));
   table rows{{{"rows that changed most"}, {"new / old", align::right}}, {}};
   constexpr std::size_t most = 5;
   for (std::size_t i = 0; i < std::min(most, after.rows.size()); ++i) {

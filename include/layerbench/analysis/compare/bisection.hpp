@@ -106,7 +106,7 @@ class bisection {
   [[nodiscard]] bisect_answer answer() const;
   /// The comparisons that decided on which side a release is.
   [[nodiscard]] std::size_t decided() const;
-  /// The probability, at least, that none of them is wrong: their errors add up.
+  /// 1 - the sum of their false-alarm rates. It says nothing of changes that they miss.
   [[nodiscard]] double confidence() const;
   /// Without a change: the smallest one that 9 of 10 such comparisons of the first and the last
   /// release find.
