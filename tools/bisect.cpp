@@ -402,7 +402,7 @@ void add_releases(CLI::App& command, release_options& of) {
 
 void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
   CLI::App* command = app.add_subcommand(
-      "bisect", "Finds the release since which a command is slower, by pairs as versus has them");
+      "bisect", "Finds the release since which a command is slower, with paired runs, as versus does");
   command->footer(
       "layerbench bisect --builds DIR... -- COMMAND\n"
       "layerbench bisect --package NAME --versions A..B -- COMMAND\n"
@@ -428,7 +428,7 @@ void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
       });
   command
       ->add_option("--resume", options->resume,
-                   "File that keeps each finished comparison. If it exists, the search goes on "
+                   "File that keeps each finished comparison. If it exists, the search continues "
                    "from it")
       ->type_name("FILE");
   add_pair_options(*command, options->pairs, analysis::min_pairs);
