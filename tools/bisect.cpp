@@ -87,7 +87,7 @@ class bisect_run {
         releases_(chosen.of, line),
         found_(releases_.names().size(), chosen.direction) {
     // Options that no release may have.
-    static_cast<void>(variant_of("", line, chosen.pairs));
+    static_cast<void>(variant_of("the", line, chosen.pairs));
     if (!chosen_.resume.empty() && std::filesystem::exists(chosen_.resume)) read_earlier();
   }
 

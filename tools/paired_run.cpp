@@ -69,20 +69,20 @@ bool is_own(const result::results& file) {
   return !file.rows.empty() || file.context_value("layerbench_version");
 }
 
-/// Throws usage_error for options that redirect the results or resume an earlier run, where versus
-/// adds --benchmark_out. Other programs may mean something else by them.
+/// Throws usage_error for options that redirect the results or resume an earlier run, where
+/// --benchmark_out is added. Other programs may mean something else by them.
 void check_options(const variant& of) {
   if (!environment_value(of.command, "LAYERBENCH_RESUME").value_or("").empty()) {
     throw usage_error(of.name +
-                      " command: LAYERBENCH_RESUME is set, but versus measures afresh; unset it");
+                      " command: LAYERBENCH_RESUME is set, but each process measures afresh; unset "
+                      "it");
   }
   for (const std::string_view word : of.command.words) {
     const std::string_view option = word.substr(0, word.find('='));
     const bool redirects = option == "--benchmark_out" || option == "--benchmark_out_format";
     if (option != "--resume" && !redirects) continue;
     throw usage_error(
-        fmt::format("{} command: without {}, please: versus has each process write a file of its "
-                    "own, and keeps them with --keep",
+        fmt::format("{} command: without {}, please: each process gets a file of its own",
                     of.name, option));
   }
 }
