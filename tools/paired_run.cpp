@@ -49,12 +49,7 @@ output_place place_of(const variant& of, const paired_run_options& chosen) {
 /// The same command, which writes to `file` where it has placeholders.
 invocation writing_to(invocation of, const std::string& file) {
   for (std::vector<std::string>* const words : {&of.variables, &of.words}) {
-    for (std::string& word : *words) {
-      for (std::size_t at = word.find(placeholder); at != word.npos;
-           at = word.find(placeholder, at + file.size())) {
-        word.replace(at, placeholder.size(), file);
-      }
-    }
+    for (std::string& word : *words) replace_all(word, placeholder, file);
   }
   return of;
 }

@@ -178,12 +178,7 @@ std::vector<std::string> releases::command(std::size_t release) const {
   } else if (!chosen_.variable.empty()) {
     line.insert(line.begin(), chosen_.variable.substr(0, chosen_.variable.find('=') + 1) + name);
   }
-  for (std::string& word : line) {
-    for (std::size_t at = word.find(place_mark); at != word.npos;
-         at = word.find(place_mark, at + place.size())) {
-      word.replace(at, place_mark.size(), place);
-    }
-  }
+  for (std::string& word : line) replace_all(word, place_mark, place);
   return line;
 }
 

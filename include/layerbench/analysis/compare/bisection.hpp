@@ -128,9 +128,6 @@ class bisection {
   std::optional<double> detectable_;
 };
 
-/// What the newer side lacks of the older one's rows and steps; empty if nothing.
-[[nodiscard]] std::string lacking(const comparison& all);
-
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED
