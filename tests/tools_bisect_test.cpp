@@ -278,6 +278,7 @@ class BisectPackage : public Bisect {
   /// `slow`.
   BisectPackage() {
     std::string script = R"(#!/bin/sh
+[ "$1" = --version ] && { echo "Python `cat VERSION`"; exit; }
 for place; do :; done
 mkdir -p "$place/bin"
 cat > "$place/bin/pip" <<'END'
@@ -301,6 +302,7 @@ END
 chmod +x "$place/bin/pip"
 )";
     for (const auto& [mark, file] : std::map<std::string, std::string>{{"LOG", path("pip.log")},
+                                                                       {"VERSION", path("version")},
                                                                        {"FAILS", path("fails")},
                                                                        {"SLOW", path("slow")},
                                                                        {"FAKE", fake_}}) {
@@ -349,6 +351,20 @@ TEST_F(BisectPackage, InstallsReleasesOnce) {
   const std::size_t first = installs();
   EXPECT_EQ(found({"--with=other==2"}).at("after"), "1.10.0");
   EXPECT_EQ(installs(), first);
+  static_cast<void>(scratch_.write("version", "3.12.1"));
+  EXPECT_EQ(found({"--with=other==2"}).at("after"), "1.10.0");
+  EXPECT_EQ(installs(), 2 * first);
+}
+
+TEST_F(BisectPackage, TakesManyPackagesAndNamesAnUnfitDirectory) {
+  texts options;
+  for (int i = 0; i < 30; ++i) options.push_back(fmt::format("--with=long-name-{}==1.0.0", i));
+  EXPECT_EQ(found(options).at("after"), "1.10.0");
+  std::filesystem::remove_all(path("installed"));
+  static_cast<void>(scratch_.write("installed", "a file"));
+  const testing::outcome done = run({"--versions=1.1,1.9.0"});
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.err, mentions("--install-dir"));
 }
 
 TEST_F(BisectPackage, TriesAgainToInstallWhenItIsResumed) {
@@ -382,7 +398,7 @@ TEST_F(BisectPackage, InstallationCountsAsTime) {
 }
 
 TEST_F(BisectPackage, PythonWithoutEnvironmentsEndsTheSearch) {
-  write_python("#!/bin/sh\necho 'ensurepip is not available'; exit 1\n");
+  write_python("#!/bin/sh\n[ $1 = --version ] || { echo 'ensurepip is not available'; exit 1; }\n");
   for (const char* versions : {"--versions=1.1..1.10", "--versions=1.1,1.9.0"}) {
     const testing::outcome done = run({versions});
     EXPECT_EQ(done.exit_code, 1);
@@ -407,7 +423,8 @@ TEST_F(Bisect, RefusesAWrongCommandLineBeforeAnythingRuns) {
       {{"--env", "A=1,2,", "--", "bench"}, "A=1,2,"},
       {{"--env", "A=1,2", "--rounds=2", "--", "bench"}, "--rounds"},
       {{"--builds", "a", "b", "--max-time=x", "--", "{}/bench"}, "--max-time"},
-      {{"--builds", "a", "b", "--", "{}/bench", "--benchmark_out=x"}, "the command: without --benchmark_out"}};
+      {{"--builds", "a", "b", "--", "{}/bench", "--benchmark_out=x"},
+       "the command: without --benchmark_out"}};
   for (const auto& [words, named] : wrong) {
     texts all{"bisect"};
     all.insert(all.end(), words.begin(), words.end());

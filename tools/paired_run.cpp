@@ -205,11 +205,7 @@ two_variants variants_of(const paired_run_options& chosen, const std::vector<std
 
 scratch_directory::scratch_directory(std::filesystem::path keep) : keep_(std::move(keep)) {
   if (!keep_.empty()) {
-    std::error_code failed;
-    std::filesystem::create_directories(keep_, failed);
-    if (!failed && ::access(keep_.c_str(), W_OK) != 0)
-      failed.assign(errno, std::generic_category());
-    if (failed) throw usage_error(fmt::format("--keep: {}: {}", keep_.string(), failed.message()));
+    require_writable("--keep", keep_);
     if (!std::filesystem::is_empty(keep_)) {
       throw usage_error(fmt::format("--keep: {} is not empty", keep_.string()));
     }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/base/split.hpp>
 
+#include "commands.hpp"
 #include "process.hpp"
 
 namespace layerbench::tool {
@@ -102,6 +104,9 @@ releases::releases(release_options chosen, std::vector<std::string> line)
     directory_ = std::filesystem::absolute(chosen_.install_dir.empty()
                                                ? default_directory()
                                                : std::filesystem::path(chosen_.install_dir));
+    require_writable("--install-dir", directory_);
+    run({"python3", "--version"}, directory_ / "printed");
+    python_ = fmt::format("{}", fmt::join(last_lines(directory_ / "printed", 1), ""));
     list_versions();
   }
   const std::string given =
@@ -130,7 +135,7 @@ void releases::list_versions() {
     throw usage_error("--versions: expected A..B or A,B,..., found " + chosen_.versions);
   }
   note("asking pip for the versions of " + chosen_.package);
-  const std::filesystem::path pip = environment("pip", {}) / "bin" / "pip";
+  const std::filesystem::path pip = environment({}) / "bin" / "pip";
   const std::filesystem::path printed = directory_ / "versions";
   run({pip.string(), "index", "versions", chosen_.package}, printed);
   std::ifstream text(printed);
@@ -145,14 +150,17 @@ void releases::list_versions() {
   std::ranges::reverse(names_);  // pip has the newest first
 }
 
-std::filesystem::path releases::environment(const std::string& name,
-                                            const std::vector<std::string>& packages) const {
-  std::string folder = name;
-  std::ranges::replace(folder, '/', '_');
+std::filesystem::path releases::environment(const std::vector<std::string>& packages) const {
+  const std::string name = packages.empty() ? "pip" : fmt::format("{}", fmt::join(packages, "+"));
+  // File systems allow 255 bytes, and a : ends a folder of PATH.
+  constexpr std::size_t most = 100;
+  std::string folder = fmt::format("{}_{}_{:x}", name.substr(0, most), python_.substr(0, most),
+                                   std::hash<std::string>()(name));
+  const auto is_unfit = [](char c) { return c == '/' || c == ':' || c == ' '; };
+  std::ranges::replace_if(folder, is_unfit, '_');
   std::filesystem::path place = directory_ / folder;
   const std::filesystem::path whole = place / "installed";
   if (std::filesystem::exists(whole)) return place;
-  std::filesystem::create_directories(place);
   if (!packages.empty()) note("installing " + name);
   run({"python3", "-m", "venv", "--clear", place.string()}, directory_ / "printed");
   if (!packages.empty()) {
@@ -171,7 +179,7 @@ std::vector<std::string> releases::command(std::size_t release) const {
   if (!chosen_.package.empty()) {
     std::vector<std::string> packages{chosen_.package + "==" + name};
     packages.insert(packages.end(), chosen_.with.begin(), chosen_.with.end());
-    place = environment(fmt::format("{}", fmt::join(packages, "+")), packages).string();
+    place = environment(packages).string();
     const char* const path = std::getenv("PATH");
     line.insert(line.begin(), {fmt::format("PATH={}/bin:{}", place, path == nullptr ? "" : path),
                                "VIRTUAL_ENV=" + place});

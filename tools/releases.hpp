@@ -48,13 +48,13 @@ class releases {
 
  private:
   void list_versions();
-  /// The directory of a new or existing virtual environment.
-  [[nodiscard]] std::filesystem::path environment(const std::string& name,
-                                                  const std::vector<std::string>& packages) const;
+  /// The directory of a new or existing virtual environment with these packages.
+  [[nodiscard]] std::filesystem::path environment(const std::vector<std::string>& packages) const;
 
   release_options chosen_;
   std::vector<std::string> line_;
   std::filesystem::path directory_;
+  std::string python_;  ///< its version
   std::vector<std::string> names_;
 };
 
