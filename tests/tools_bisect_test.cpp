@@ -187,9 +187,10 @@ TEST_F(Bisect, FindsFasterReleasesIfAsked) {
 }
 
 TEST_F(Bisect, TakesValuesOfAVariable) {
-  const testing::outcome done = testing::run(
-      LAYERBENCH_TOOL, {"bisect", "--rounds=5", "--format=json", "--env", "SLOW=0,0,100", "--",
-                        "sh", "-c", fake_ + " --slow=$SLOW --benchmark_out={out}"});
+  const testing::outcome done =
+      testing::run(LAYERBENCH_TOOL,
+                   {"bisect", "--rounds=5", "--format=json", "--env", "SLOW=0,0,100", "--", "sh",
+                    "-c", fake_ + " --slow=$SLOW --benchmark_out={out}; [ '{}' = '{''}' ]"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const json::value all = json::value::parse(done.out);
   EXPECT_EQ(all.at("after"), "100");
@@ -420,6 +421,7 @@ TEST_F(Bisect, RefusesAWrongCommandLineBeforeAnythingRuns) {
       {{"--versions=1..2", "--", "bench"}, "--package"},
       {{"--env", "A=1,2", "--with=b", "--", "bench"}, "--package"},
       {{"--env", "A=1,2", "--install-dir=b", "--", "bench"}, "--package"},
+      {{"--env", "A=1,2", "--", "B=1", "A=2", "bench"}, "A=2"},
       {{"--env", "A=1,2,", "--", "bench"}, "A=1,2,"},
       {{"--env", "A=1,2", "--rounds=2", "--", "bench"}, "--rounds"},
       {{"--builds", "a", "b", "--max-time=x", "--", "{}/bench"}, "--max-time"},

@@ -369,8 +369,7 @@ void add_releases(CLI::App& command, release_options& of) {
       ->delimiter(',');
   command
       .add_option("--env", of.variable,
-                  "Values of an environment variable, the oldest first; {} in the command stands "
-                  "for one\n"
+                  "Values of an environment variable, the oldest first\n"
                   "--env LD_LIBRARY_PATH=/opt/1.0/lib,/opt/1.1/lib")
       ->type_name("NAME=A,B,...");
   CLI::Option* const package =
@@ -378,7 +377,8 @@ void add_releases(CLI::App& command, release_options& of) {
           .add_option(
               "--package", of.package,
               "Python package of which pip installs releases, each into an environment of its "
-              "own: PATH and VIRTUAL_ENV name it, and {} in the command\n--package=onnxruntime")
+              "own: PATH and VIRTUAL_ENV name it, {} in the command stands for it\n"
+              "--package=onnxruntime")
           ->type_name("NAME");
   command
       .add_option("--versions", of.versions,
@@ -402,7 +402,8 @@ void add_releases(CLI::App& command, release_options& of) {
 
 void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
   CLI::App* command = app.add_subcommand(
-      "bisect", "Finds the release since which a command is slower, with paired runs, as versus does");
+      "bisect",
+      "Finds the release since which a command is slower, with paired runs, as versus does");
   command->footer(
       "layerbench bisect --builds DIR... -- COMMAND\n"
       "layerbench bisect --package NAME --versions A..B -- COMMAND\n"

@@ -76,9 +76,8 @@ void check_options(const variant& of) {
     const std::string_view option = word.substr(0, word.find('='));
     const bool redirects = option == "--benchmark_out" || option == "--benchmark_out_format";
     if (option != "--resume" && !redirects) continue;
-    throw usage_error(
-        fmt::format("{} command: without {}, please: each process gets a file of its own",
-                    of.name, option));
+    throw usage_error(fmt::format(
+        "{} command: without {}, please: each process gets a file of its own", of.name, option));
   }
 }
 

@@ -100,6 +100,11 @@ releases::releases(release_options chosen, std::vector<std::string> line)
       throw usage_error("--env: expected NAME=A,B,..., found " + chosen_.variable);
     }
     names_ = words_of(std::string_view(chosen_.variable).substr(equals + 1));
+    const std::string sets = chosen_.variable.substr(0, equals + 1);
+    for (const std::string& variable : invocation_of(line_).variables) {
+      if (!variable.starts_with(sets)) continue;
+      throw usage_error(fmt::format("--env: the command sets {} itself; leave it out", variable));
+    }
   } else {
     directory_ = std::filesystem::absolute(chosen_.install_dir.empty()
                                                ? default_directory()
@@ -185,6 +190,7 @@ std::vector<std::string> releases::command(std::size_t release) const {
                                "VIRTUAL_ENV=" + place});
   } else if (!chosen_.variable.empty()) {
     line.insert(line.begin(), chosen_.variable.substr(0, chosen_.variable.find('=') + 1) + name);
+    return line;  // its {}, if any, are its own
   }
   for (std::string& word : line) replace_all(word, place_mark, place);
   return line;
