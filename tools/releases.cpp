@@ -58,8 +58,9 @@ void run(const std::vector<std::string>& words, const std::filesystem::path& pri
   if (status == 0) return;
   std::vector<std::string> last = last_lines(errors, 2);
   if (last.empty()) last = last_lines(printed, 2);
-  throw Error(
-      fmt::format("{}: {}: {}", fmt::join(words, " "), status_text(status), fmt::join(last, " ")));
+  const std::string program = std::filesystem::path(words.front()).filename();
+  throw Error(fmt::format("{} {}: {}: {}", program, fmt::join(words.begin() + 1, words.end(), " "),
+                          status_text(status), fmt::join(last, " ")));
 }
 
 }  // namespace
