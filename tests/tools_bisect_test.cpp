@@ -106,6 +106,7 @@ TEST_F(Bisect, FindsTheSlowReleaseInLogarithmicallyManyComparisons) {
 TEST_F(Bisect, NamesNoneOfEqualReleases) {
   const json::value all = found({}, builds(8, 8));
   EXPECT_EQ(all.at("answer"), "none");
+  EXPECT_TRUE(all.at("confidence").is_null());
   EXPECT_THAT(sides(all), ElementsAre("7 before"));
   EXPECT_GT(all.at("detectable"), 0);
   EXPECT_LT(all.at("detectable"), 0.1);
@@ -186,9 +187,10 @@ TEST_F(Bisect, FindsFasterReleasesIfAsked) {
 }
 
 TEST_F(Bisect, TakesValuesOfAVariable) {
-  const testing::outcome done = testing::run(
-      LAYERBENCH_TOOL, {"bisect", "--rounds=5", "--format=json", "--env", "SLOW=0,0,100", "--",
-                        "sh", "-c", fake_ + " --slow=$SLOW --benchmark_out={out}"});
+  const testing::outcome done =
+      testing::run(LAYERBENCH_TOOL,
+                   {"bisect", "--rounds=5", "--format=json", "--env", "SLOW=0,0,100", "--", "sh",
+                    "-c", fake_ + " --slow=$SLOW --benchmark_out={out}; [ '{}' = '{''}' ]"});
   EXPECT_EQ(done.exit_code, 0) << done.err;
   const json::value all = json::value::parse(done.out);
   EXPECT_EQ(all.at("after"), "100");
@@ -222,6 +224,29 @@ TEST_F(Bisect, GoesOnFromItsFile) {
   EXPECT_EQ(other.exit_code, 2);
 }
 
+TEST_F(Bisect, DamagedFileIsNotResumed) {
+  const std::string file = path("damaged.json");
+  const texts options{"--resume", file};
+  ASSERT_EQ(among("1,1,1.3,1.3", options).exit_code, 0);
+  const json::value whole = json::parse_file(file);
+  std::map<std::string, json::value> damage;
+  damage["/tried/0"] = whole.at("tried")[1];
+  damage["/tried/0/number"] = 99;
+  damage["/tried/1/number"] = -1;
+  damage["/tried/1/side"] = "beside";
+  damage["/tried/1/followed/ratio"] = -1;
+  damage["/tried/1/followed/verdict"] = "slow";
+  damage["/tried/1/rows"] = "none";
+  for (const auto& [place, value] : damage) {
+    json::value damaged = whole;
+    damaged[json::value::json_pointer(place)] = value;
+    static_cast<void>(scratch_.write("damaged.json", damaged.dump()));
+    const testing::outcome done = among("1,1,1.3,1.3", options);
+    EXPECT_EQ(done.exit_code, 3) << place << done.err;
+    EXPECT_THAT(done.err, HasSubstr(file + ": at " + place.substr(0, 8)));
+  }
+}
+
 TEST_F(Bisect, InterruptedSearchKeepsItsComparisons) {
   const texts of = builds(4, 2, {{1, R"(exec "$fake" --hang=2 "$@")"}});
   testing::child running(LAYERBENCH_TOOL, words({"--format=json", "--resume", path("s.json")}, of),
@@ -247,9 +272,14 @@ TEST_F(Bisect, StopsWhenItsTimeIsOver) {
   EXPECT_THAT(done.err, mentions("--max-time"));
 }
 
-TEST_F(Bisect, InstallsReleasesOfAPackageOnce) {
-  // A Python whose environments have a pip that knows five versions of a package.
-  const std::string python = R"(#!/bin/sh
+/// A Python whose environments have a pip that knows five versions of a package.
+class BisectPackage : public Bisect {
+ protected:
+  /// Its pip fails for a version if there is a file `fails<version>`, and is slow with a file
+  /// `slow`.
+  BisectPackage() {
+    std::string script = R"(#!/bin/sh
+[ "$1" = --version ] && { echo "Python `cat VERSION`"; exit; }
 for place; do :; done
 mkdir -p "$place/bin"
 cat > "$place/bin/pip" <<'END'
@@ -262,6 +292,8 @@ if [ "$1" = index ]; then
 fi
 version=${3#fake==}
 [ "$version" = 1.2 ] && { echo 'no wheel for this Python' >&2; exit 1; }
+[ -e FAILS$version ] && { echo 'no network'; exit 1; }
+[ -e SLOW ] && sleep 2
 slow=0
 [ "${version#1.1}" = "$version" ] || slow=100
 [ "$version" = 1.1 ] && slow=0
@@ -270,36 +302,110 @@ chmod +x "${0%/*}/bench"
 END
 chmod +x "$place/bin/pip"
 )";
-  std::string script = python;
-  script.replace(script.find("LOG"), 3, path("pip.log"));
-  script.replace(script.find("FAKE"), 4, fake_);
-  std::filesystem::create_directories(path("bin"));
-  std::filesystem::permissions(scratch_.write("bin/python3", script),
-                               std::filesystem::perms::owner_all);
-  const auto run = [&] {
-    const testing::outcome done = testing::run(
-        LAYERBENCH_TOOL,
-        {"bisect", "--rounds=5", "--format=json", "--package=fake", "--versions=1.1..1.10",
-         "--with=other==2", "--install-dir", path("installed"), "--", "bench"},
-        {{"TMPDIR", temporary()}, {"PATH", path("bin") + ":/usr/bin:/bin"}});
+    for (const auto& [mark, file] : std::map<std::string, std::string>{{"LOG", path("pip.log")},
+                                                                       {"VERSION", path("version")},
+                                                                       {"FAILS", path("fails")},
+                                                                       {"SLOW", path("slow")},
+                                                                       {"FAKE", fake_}}) {
+      script.replace(script.find(mark), mark.size(), file);
+    }
+    write_python(script);
+  }
+
+  void write_python(const std::string& script) {
+    std::filesystem::create_directories(path("bin"));
+    std::filesystem::permissions(scratch_.write("bin/python3", script),
+                                 std::filesystem::perms::owner_all);
+  }
+
+  [[nodiscard]] testing::outcome run(const texts& options) const {
+    texts all{"bisect", "--rounds=5", "--format=json", "--package=fake"};
+    all.insert(all.end(), options.begin(), options.end());
+    all.insert(all.end(), {"--install-dir", path("installed"), "--", "bench"});
+    return testing::run(LAYERBENCH_TOOL, all,
+                        {{"TMPDIR", temporary()}, {"PATH", path("bin") + ":/usr/bin:/bin"}});
+  }
+
+  [[nodiscard]] json::value found(texts options) const {
+    options.emplace_back("--versions=1.1..1.10");
+    const testing::outcome done = run(options);
     EXPECT_EQ(done.exit_code, 0) << done.err;
     return json::value::parse(done.out);
-  };
-  const json::value all = run();
-  EXPECT_EQ(all.at("releases"), json::value({"1.1", "1.2", "1.9.0", "1.9.1", "1.10.0"}));
-  EXPECT_EQ(all.at("before"), "1.9.1");
-  EXPECT_EQ(all.at("after"), "1.10.0");
-  const auto installs = [&] {
+  }
+
+  [[nodiscard]] std::size_t installs() const {
     const std::string text = json::read_text(path("pip.log"));
-    EXPECT_THAT(text, HasSubstr("install --quiet fake==1.10.0 other==2"));
-    EXPECT_THAT(text, Not(HasSubstr("0.9")));
     std::size_t count = 0;
     for (std::size_t at = 0; (at = text.find("install ", at)) != std::string::npos; ++at) ++count;
     return count;
-  };
+  }
+};
+
+TEST_F(BisectPackage, InstallsReleasesOnce) {
+  const json::value all = found({"--with=other==2"});
+  EXPECT_EQ(all.at("releases"), json::value({"1.1", "1.2", "1.9.0", "1.9.1", "1.10.0"}));
+  EXPECT_EQ(all.at("before"), "1.9.1");
+  EXPECT_EQ(all.at("after"), "1.10.0");
+  const std::string log = json::read_text(path("pip.log"));
+  EXPECT_THAT(log, HasSubstr("install --quiet fake==1.10.0 other==2"));
+  EXPECT_THAT(log, Not(HasSubstr("0.9")));
   const std::size_t first = installs();
-  EXPECT_EQ(run().at("after"), "1.10.0");
+  EXPECT_EQ(found({"--with=other==2"}).at("after"), "1.10.0");
   EXPECT_EQ(installs(), first);
+  static_cast<void>(scratch_.write("version", "3.12.1"));
+  EXPECT_EQ(found({"--with=other==2"}).at("after"), "1.10.0");
+  EXPECT_EQ(installs(), 2 * first);
+}
+
+TEST_F(BisectPackage, TakesManyPackagesAndNamesAnUnfitDirectory) {
+  texts options;
+  for (int i = 0; i < 30; ++i) options.push_back(fmt::format("--with=long-name-{}==1.0.0", i));
+  EXPECT_EQ(found(options).at("after"), "1.10.0");
+  std::filesystem::remove_all(path("installed"));
+  static_cast<void>(scratch_.write("installed", "a file"));
+  const testing::outcome done = run({"--versions=1.1,1.9.0"});
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.err, mentions("--install-dir"));
+}
+
+TEST_F(BisectPackage, TriesAgainToInstallWhenItIsResumed) {
+  const texts options{"--resume", path("s.json")};
+  static_cast<void>(scratch_.write("fails1.9.1", ""));
+  const json::value gap = found(options);
+  EXPECT_EQ(gap.at("answer"), "gap");
+  EXPECT_THAT(sides(gap), ElementsAre("4 after", "2 before", "3 skipped"));
+  EXPECT_THAT(gap.at("tried")[2].at("reason"), HasSubstr("no network"));
+  const std::size_t processes = log().size();
+  EXPECT_EQ(found(options).at("answer"), "gap");
+  EXPECT_THAT(log(), SizeIs(processes));
+  std::filesystem::remove(path("fails1.9.1"));
+  EXPECT_EQ(found(options).at("before"), "1.9.1");
+  // Comparisons depend on which release is the last one.
+  static_cast<void>(scratch_.write("fails1.10.0", ""));
+  const texts others{"--with=other", "--resume", path("others.json")};
+  const json::value none = found(others);
+  EXPECT_THAT(sides(none), ElementsAre("4 skipped", "3 before"));
+  std::filesystem::remove(path("fails1.10.0"));
+  EXPECT_EQ(found(others), none);
+}
+
+TEST_F(BisectPackage, InstallationCountsAsTime) {
+  static_cast<void>(scratch_.write("slow", ""));
+  const testing::outcome done = run({"--max-time=1", "--versions=1.1,1.9.0"});
+  EXPECT_EQ(done.exit_code, 4);
+  EXPECT_THAT(done.err, mentions("--max-time"));
+  EXPECT_EQ(installs(), 1U);
+  EXPECT_THAT(log(), IsEmpty());
+}
+
+TEST_F(BisectPackage, PythonWithoutEnvironmentsEndsTheSearch) {
+  write_python("#!/bin/sh\n[ $1 = --version ] || { echo 'ensurepip is not available'; exit 1; }\n");
+  for (const char* versions : {"--versions=1.1..1.10", "--versions=1.1,1.9.0"}) {
+    const testing::outcome done = run({versions});
+    EXPECT_EQ(done.exit_code, 1);
+    EXPECT_THAT(done.err, HasSubstr("ensurepip is not available"));
+    EXPECT_THAT(done.err, Not(HasSubstr("skipped")));
+  }
 }
 
 TEST_F(Bisect, RefusesAWrongCommandLineBeforeAnythingRuns) {
@@ -315,16 +421,19 @@ TEST_F(Bisect, RefusesAWrongCommandLineBeforeAnythingRuns) {
       {{"--versions=1..2", "--", "bench"}, "--package"},
       {{"--env", "A=1,2", "--with=b", "--", "bench"}, "--package"},
       {{"--env", "A=1,2", "--install-dir=b", "--", "bench"}, "--package"},
+      {{"--env", "A=1,2", "--", "B=1", "A=2", "bench"}, "A=2"},
       {{"--env", "A=1,2,", "--", "bench"}, "A=1,2,"},
       {{"--env", "A=1,2", "--rounds=2", "--", "bench"}, "--rounds"},
       {{"--builds", "a", "b", "--max-time=x", "--", "{}/bench"}, "--max-time"},
-      {{"--builds", "a", "b", "--", "{}/bench", "--benchmark_out=x"}, "--benchmark_out"}};
+      {{"--builds", "a", "b", "--", "{}/bench", "--benchmark_out=x"},
+       "the command: without --benchmark_out"}};
   for (const auto& [words, named] : wrong) {
     texts all{"bisect"};
     all.insert(all.end(), words.begin(), words.end());
     const testing::outcome done = testing::run(LAYERBENCH_TOOL, all);
     EXPECT_EQ(done.exit_code, 2) << ::testing::PrintToString(words) << done.err;
     EXPECT_THAT(done.err, mentions(named));
+    EXPECT_THAT(done.err, Not(HasSubstr("versus")));
   }
 }
 

@@ -53,9 +53,10 @@ json::value to_json(const changed_row& of) {
           {"verdict", layerbench::name(of.verdict)}};
 }
 
-changed_row row_of(const json::value& from) {
-  return {from.at("name"), from.at("ratio"), from.at("low"), from.at("high"),
-          from_name<verdict>(from.at("verdict").get<std::string>()).value_or(verdict::unclear)};
+changed_row row_of(const json::cursor& from) {
+  from.require_keys({"name", "ratio", "low", "high", "verdict"});
+  return {from["name"].get(), from["ratio"].number(), from["low"].number(), from["high"].number(),
+          verdict(from["verdict"].index_in(list_names(verdict())))};
 }
 
 /// What a search is of, beside its command and the names of its releases.
@@ -86,30 +87,30 @@ class bisect_run {
         releases_(chosen.of, line),
         found_(releases_.names().size(), chosen.direction) {
     // Options that no release may have.
-    static_cast<void>(variant_of("", line, chosen.pairs));
+    static_cast<void>(variant_of("the", line, chosen.pairs));
     if (!chosen_.resume.empty() && std::filesystem::exists(chosen_.resume)) read_earlier();
   }
 
   void measure() {
-    const auto start = std::chrono::steady_clock::now();
     for (std::size_t done = 0; stopped_.empty() && found_.next(); ++done) {
-      const std::chrono::duration<double> taken = std::chrono::steady_clock::now() - start;
       const std::size_t left = found_.most_left();
       std::string progress = fmt::format("{} with {}; {} comparison{} left", name(found_.first()),
                                          name(*found_.next()), left, left == 1 ? "" : "s");
       if (done > 0) {
-        const double mean = taken.count() / static_cast<double>(done);
+        const double mean = seconds() / static_cast<double>(done);
         progress += ", about " + units::duration(mean * static_cast<double>(left));
       }
       note(progress);
-      compare(*found_.next(), chosen_.pairs.max_seconds - taken.count());
+      compare(*found_.next());
       if (chosen_.resume.empty()) continue;
-      output_file(chosen_.resume, overwrite_rule::updated).write(json_text(to_json()));
+      output_file(chosen_.resume, overwrite_rule::updated)
+          .write(json_text(to_json(/*with_tentative=*/false)));
     }
   }
 
   [[nodiscard]] std::string text() const;
-  [[nodiscard]] json::value to_json() const;
+  /// `with_tentative`: with the releases that a resumed search tries again.
+  [[nodiscard]] json::value to_json(bool with_tentative = true) const;
 
   /// Throws error unless the search came to its end.
   void require_end() const {
@@ -124,27 +125,36 @@ class bisect_run {
     return releases_.names().at(release);
   }
 
-  void compare(std::size_t release, double seconds_left) {
+  /// Since the search began.
+  [[nodiscard]] double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+  void compare(std::size_t release) {
     paired_run_options pairs = chosen_.pairs;
-    pairs.max_seconds = seconds_left;
     std::size_t preparing = found_.first();
     bool is_prepared = false;
     try {
       two_variants both{variant{"old", {}}, variant{"new", {}}};
       for (variant& one : both) {
         if (&one != both.data()) preparing = release;
+        if (seconds() > chosen_.pairs.max_seconds) return stop_late();
         one = variant_of(one.name, releases_.command(preparing), pairs);
         static_cast<void>(find_program(one.command));
       }
       is_prepared = true;
+      pairs.max_seconds -= seconds();
       compare(paired_run(pairs, std::move(both)), pairs.rounds);
     } catch (const failed_process& e) {
       skip(e.side == 0 ? found_.first() : release, e.how, e);
+    } catch (const failed_install& e) {
+      not_installed_.push_back(preparing);
+      skip(preparing, e.what(), e);
     } catch (const error& e) {
       if (e.code() == exit_code::interrupted) return stop("interrupted", e.code());
       const bool is_program_missing = !is_prepared && e.code() == exit_code::usage;
-      // What else is wrong with a comparison is so with any release.
-      if (is_prepared && e.code() != exit_code::nothing_matched) throw;
+      // What else is wrong with a comparison, or with Python, is so with any release.
+      if (!is_program_missing && e.code() != exit_code::nothing_matched) throw;
       // So is a program that is not part of a build.
       if (is_program_missing && found_.decided() == 0 && chosen_.of.builds.empty()) throw;
       skip(preparing, is_program_missing ? "has no such program" : e.what(), e);
@@ -156,9 +166,7 @@ class bisect_run {
     both.measure(
         [&](const analysis::comparison& all) { return enough = found_.decides(all, rounds); });
     if (both.interrupted()) return stop("interrupted", exit_code::interrupted);
-    if (!enough && both.rounds() < rounds) {
-      return stop("--max-time is over", exit_code::incomplete);
-    }
+    if (!enough && both.rounds() < rounds) return stop_late();
     const analysis::comparison all = both.compared();
     // A package's variables say nothing that its version does not.
     if (found_.decided() == 0 && chosen_.of.package.empty()) both.note_without_effect(all);
@@ -169,6 +177,8 @@ class bisect_run {
     stopped_ = why + "\nlayerbench: the search is not at its end";
     code_ = code;
   }
+
+  void stop_late() { stop("--max-time is over", exit_code::incomplete); }
 
   void skip(std::size_t release, const std::string& reason, const error& whole) {
     if (release == found_.first() && found_.decided() > 0) {  // it worked before
@@ -185,21 +195,35 @@ class bisect_run {
     found_.skip(release, in_a_line);
   }
 
+  /// Whether a release was not installed, and no comparison depends on that: one that is the first
+  /// or the last for want of another does.
+  [[nodiscard]] bool is_tentative(const tried_release& one) const {
+    const auto is_beyond = [&](const tried_release& other) {
+      return other.side != release_side::skipped && other.release > one.release;
+    };
+    return std::ranges::find(not_installed_, one.release) != not_installed_.end() &&
+           (found_.decided() == 0 ||
+            (one.release > found_.first() && std::ranges::any_of(found_.tried(), is_beyond)));
+  }
+
   void read_earlier();
   [[nodiscard]] std::string change_text(std::size_t old, std::size_t now) const;
   [[nodiscard]] std::string verdict_text(const tried_release& last) const;
 
+  const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const bisect_options& chosen_;
   const std::vector<std::string>& line_;
   releases releases_;
   analysis::bisection found_;
+  std::vector<std::size_t> not_installed_;
   std::string stopped_;  ///< why; empty: at its end
   exit_code code_ = exit_code::done;
 };
 
-json::value bisect_run::to_json() const {
+json::value bisect_run::to_json(bool with_tentative) const {
   json::value tried = json::value::array();
   for (const tried_release& one : found_.tried()) {
+    if (!with_tentative && is_tentative(one)) continue;
     json::value rows = json::value::array();
     for (const changed_row& row : one.rows) rows.push_back(tool::to_json(row));
     tried.push_back({{"release", name(one.release)},
@@ -220,7 +244,7 @@ json::value bisect_run::to_json() const {
           {"answer", layerbench::name(found_.answer())},
           {"before", change ? json::value(name(change->first)) : json::value(nullptr)},
           {"after", change ? json::value(name(change->second)) : json::value(nullptr)},
-          {"confidence", found_.confidence()},
+          {"confidence", change ? json::value(found_.confidence()) : json::value(nullptr)},
           {"detectable", detectable ? json::value(*detectable) : json::value(nullptr)},
           {"tried", std::move(tried)}};
 }
@@ -235,12 +259,18 @@ void bisect_run::read_earlier() {
       throw usage_error(chosen_.resume +
                         ": is of another command, other releases or options; name another file");
     }
-    for (const json::value& one : all.at("tried")) {
-      const auto side = from_name<release_side>(one.at("side").get<std::string>());
-      tried_release read{one.at("number"), side.value_or(release_side::skipped), one.at("reason"),
-                         one.at("pairs"), row_of(one.at("followed"))};
-      for (const json::value& row : one.at("rows")) read.rows.push_back(row_of(row));
-      static_cast<void>(name(read.release));
+    const json::cursor tried(all.at("tried"), chosen_.resume, "/tried");
+    for (std::size_t i = 0; i < tried.get().size(); ++i) {
+      const json::cursor one = tried[i];
+      one.require_keys({"number", "side", "reason", "pairs", "followed", "rows"});
+      tried_release read{one["number"].get(),
+                         release_side(one["side"].index_in(list_names(release_side()))),
+                         one["reason"].get(), one["pairs"].get(), row_of(one["followed"])};
+      one["rows"].require_array();
+      for (std::size_t row = 0; row < one["rows"].get().size(); ++row) {
+        read.rows.push_back(row_of(one["rows"][row]));
+      }
+      if (!found_.can_add(read)) one.fail("no search tries such a release here");
       found_.add(std::move(read));
     }
     if (all.at("detectable").is_number()) found_.set_detectable(all.at("detectable"));
@@ -267,9 +297,9 @@ std::string bisect_run::change_text(std::size_t old, std::size_t now) const {
     out += "several changes: this one is less than half of that to the last release\n";
   }
   const std::size_t decided = found_.decided();
-  out += fmt::format("{} right with a probability of at least {}\n",
-                     decided == 1 ? "1 comparison," : fmt::format("{} comparisons, all", decided),
-                     format::percent(found_.confidence()));
+  out += fmt::format("{}, a false alarm with a probability of at most {}\n",
+                     decided == 1 ? "1 comparison" : fmt::format("{} comparisons", decided),
+                     format::percent(1 - found_.confidence()));
   table rows{{{"rows that changed most"}, {"new / old", align::right}}, {}};
   constexpr std::size_t most = 5;
   for (std::size_t i = 0; i < std::min(most, after.rows.size()); ++i) {
@@ -339,8 +369,7 @@ void add_releases(CLI::App& command, release_options& of) {
       ->delimiter(',');
   command
       .add_option("--env", of.variable,
-                  "Values of an environment variable, the oldest first; {} in the command stands "
-                  "for one\n"
+                  "Values of an environment variable, the oldest first\n"
                   "--env LD_LIBRARY_PATH=/opt/1.0/lib,/opt/1.1/lib")
       ->type_name("NAME=A,B,...");
   CLI::Option* const package =
@@ -348,7 +377,8 @@ void add_releases(CLI::App& command, release_options& of) {
           .add_option(
               "--package", of.package,
               "Python package of which pip installs releases, each into an environment of its "
-              "own: PATH and VIRTUAL_ENV name it, and {} in the command\n--package=onnxruntime")
+              "own: PATH and VIRTUAL_ENV name it, {} in the command stands for it\n"
+              "--package=onnxruntime")
           ->type_name("NAME");
   command
       .add_option("--versions", of.versions,
@@ -372,7 +402,8 @@ void add_releases(CLI::App& command, release_options& of) {
 
 void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
   CLI::App* command = app.add_subcommand(
-      "bisect", "Finds the release since which a command is slower, by pairs as versus has them");
+      "bisect",
+      "Finds the release since which a command is slower, with paired runs, as versus does");
   command->footer(
       "layerbench bisect --builds DIR... -- COMMAND\n"
       "layerbench bisect --package NAME --versions A..B -- COMMAND\n"
@@ -398,7 +429,7 @@ void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
       });
   command
       ->add_option("--resume", options->resume,
-                   "File that keeps each finished comparison. If it exists, the search goes on "
+                   "File that keeps each finished comparison. If it exists, the search continues "
                    "from it")
       ->type_name("FILE");
   add_pair_options(*command, options->pairs, analysis::min_pairs);

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -121,6 +122,10 @@ std::string check_number(const std::string& text, double least, double most, std
 
 /// `value` as JSON text. Bytes that are not UTF-8, for example of file names, are replaced.
 std::string json_text(const json::value& value);
+
+/// Makes the directory of an option if it does not exist. Throws usage_error, which names the
+/// option, if that fails or no file can be written there.
+void require_writable(std::string_view option, const std::filesystem::path& directory);
 
 /// Each function adds a subcommand: its options, and the action once they are parsed.
 void add_list(CLI::App& app);

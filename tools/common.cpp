@@ -7,6 +7,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include <unistd.h>
+
 #include <fmt/format.h>
 
 #include <layerbench/analysis/base/cases.hpp>
@@ -211,6 +213,17 @@ std::string check_number(const std::string& text, double least, double most,
 
 std::string json_text(const json::value& value) {
   return value.dump(2, ' ', false, json::value::error_handler_t::replace) + '\n';
+}
+
+void require_writable(std::string_view option, const std::filesystem::path& directory) {
+  std::error_code failed;
+  std::filesystem::create_directories(directory, failed);
+  if (!failed && ::access(directory.c_str(), W_OK) != 0) {
+    failed.assign(errno, std::generic_category());
+  }
+  if (failed) {
+    throw usage_error(fmt::format("{}: {}: {}", option, directory.string(), failed.message()));
+  }
 }
 
 }  // namespace layerbench::tool

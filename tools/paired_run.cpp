@@ -49,12 +49,7 @@ output_place place_of(const variant& of, const paired_run_options& chosen) {
 /// The same command, which writes to `file` where it has placeholders.
 invocation writing_to(invocation of, const std::string& file) {
   for (std::vector<std::string>* const words : {&of.variables, &of.words}) {
-    for (std::string& word : *words) {
-      for (std::size_t at = word.find(placeholder); at != word.npos;
-           at = word.find(placeholder, at + file.size())) {
-        word.replace(at, placeholder.size(), file);
-      }
-    }
+    for (std::string& word : *words) replace_all(word, placeholder, file);
   }
   return of;
 }
@@ -69,21 +64,20 @@ bool is_own(const result::results& file) {
   return !file.rows.empty() || file.context_value("layerbench_version");
 }
 
-/// Throws usage_error for options that redirect the results or resume an earlier run, where versus
-/// adds --benchmark_out. Other programs may mean something else by them.
+/// Throws usage_error for options that redirect the results or resume an earlier run, where
+/// --benchmark_out is added. Other programs may mean something else by them.
 void check_options(const variant& of) {
   if (!environment_value(of.command, "LAYERBENCH_RESUME").value_or("").empty()) {
     throw usage_error(of.name +
-                      " command: LAYERBENCH_RESUME is set, but versus measures afresh; unset it");
+                      " command: LAYERBENCH_RESUME is set, but each process measures afresh; unset "
+                      "it");
   }
   for (const std::string_view word : of.command.words) {
     const std::string_view option = word.substr(0, word.find('='));
     const bool redirects = option == "--benchmark_out" || option == "--benchmark_out_format";
     if (option != "--resume" && !redirects) continue;
-    throw usage_error(
-        fmt::format("{} command: without {}, please: versus has each process write a file of its "
-                    "own, and keeps them with --keep",
-                    of.name, option));
+    throw usage_error(fmt::format(
+        "{} command: without {}, please: each process gets a file of its own", of.name, option));
   }
 }
 
@@ -210,11 +204,7 @@ two_variants variants_of(const paired_run_options& chosen, const std::vector<std
 
 scratch_directory::scratch_directory(std::filesystem::path keep) : keep_(std::move(keep)) {
   if (!keep_.empty()) {
-    std::error_code failed;
-    std::filesystem::create_directories(keep_, failed);
-    if (!failed && ::access(keep_.c_str(), W_OK) != 0)
-      failed.assign(errno, std::generic_category());
-    if (failed) throw usage_error(fmt::format("--keep: {}: {}", keep_.string(), failed.message()));
+    require_writable("--keep", keep_);
     if (!std::filesystem::is_empty(keep_)) {
       throw usage_error(fmt::format("--keep: {} is not empty", keep_.string()));
     }

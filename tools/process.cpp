@@ -7,7 +7,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
-#include <string_view>
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -72,6 +71,12 @@ std::string find_program(const invocation& of) {
     }
   }
   throw usage_error(fmt::format("there is no program '{}' that could be run", name));
+}
+
+void replace_all(std::string& text, std::string_view mark, const std::string& other) {
+  for (std::size_t at = text.find(mark); at != text.npos; at = text.find(mark, at + other.size())) {
+    text.replace(at, mark.size(), other);
+  }
 }
 
 std::vector<std::string> last_lines(const std::filesystem::path& file, std::size_t most) {

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <layerbench/base/child_process.hpp>
@@ -33,6 +34,9 @@ std::string find_program(const invocation& of);
 
 /// The path of bench_model: beside the tool, or on the PATH. Throws usage_error.
 std::string find_bench_model();
+
+/// Puts `other` in the place of each `mark` in `text`.
+void replace_all(std::string& text, std::string_view mark, const std::string& other);
 
 /// The last lines of a file, at most `most`.
 std::vector<std::string> last_lines(const std::filesystem::path& file, std::size_t most);

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>
+#include <functional>
 #include <utility>
 
 #include <fmt/format.h>
@@ -16,6 +17,7 @@
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/base/split.hpp>
 
+#include "commands.hpp"
 #include "process.hpp"
 
 namespace layerbench::tool {
@@ -46,15 +48,19 @@ std::filesystem::path default_directory() {
   return base / "layerbench" / "releases";
 }
 
-/// Runs a command of pip or of Python. Throws error with the end of what it printed.
+/// Runs a command of pip or of Python. Throws Error with the end of what it printed.
+template <class Error = error>
 void run(const std::vector<std::string>& words, const std::filesystem::path& printed) {
   process_runner runner;
   const std::string errors = printed.string() + ".errors";
   const int status = runner.run({{}, words}, errors, printed.string());
   if (runner.interrupted()) throw error("interrupted", exit_code::interrupted);
   if (status == 0) return;
-  throw error(fmt::format("{}: {}: {}", fmt::join(words, " "), status_text(status),
-                          fmt::join(last_lines(errors, 2), " ")));
+  std::vector<std::string> last = last_lines(errors, 2);
+  if (last.empty()) last = last_lines(printed, 2);
+  const std::string program = std::filesystem::path(words.front()).filename();
+  throw Error(fmt::format("{} {}: {}: {}", program, fmt::join(words.begin() + 1, words.end(), " "),
+                          status_text(status), fmt::join(last, " ")));
 }
 
 }  // namespace
@@ -95,10 +101,18 @@ releases::releases(release_options chosen, std::vector<std::string> line)
       throw usage_error("--env: expected NAME=A,B,..., found " + chosen_.variable);
     }
     names_ = words_of(std::string_view(chosen_.variable).substr(equals + 1));
+    const std::string sets = chosen_.variable.substr(0, equals + 1);
+    for (const std::string& variable : invocation_of(line_).variables) {
+      if (!variable.starts_with(sets)) continue;
+      throw usage_error(fmt::format("--env: the command sets {} itself; leave it out", variable));
+    }
   } else {
     directory_ = std::filesystem::absolute(chosen_.install_dir.empty()
                                                ? default_directory()
                                                : std::filesystem::path(chosen_.install_dir));
+    require_writable("--install-dir", directory_);
+    run({"python3", "--version"}, directory_ / "printed");
+    python_ = fmt::format("{}", fmt::join(last_lines(directory_ / "printed", 1), ""));
     list_versions();
   }
   const std::string given =
@@ -127,7 +141,7 @@ void releases::list_versions() {
     throw usage_error("--versions: expected A..B or A,B,..., found " + chosen_.versions);
   }
   note("asking pip for the versions of " + chosen_.package);
-  const std::filesystem::path pip = environment("pip", {}) / "bin" / "pip";
+  const std::filesystem::path pip = environment({}) / "bin" / "pip";
   const std::filesystem::path printed = directory_ / "versions";
   run({pip.string(), "index", "versions", chosen_.package}, printed);
   std::ifstream text(printed);
@@ -142,20 +156,23 @@ void releases::list_versions() {
   std::ranges::reverse(names_);  // pip has the newest first
 }
 
-std::filesystem::path releases::environment(const std::string& name,
-                                            const std::vector<std::string>& packages) const {
-  std::string folder = name;
-  std::ranges::replace(folder, '/', '_');
+std::filesystem::path releases::environment(const std::vector<std::string>& packages) const {
+  const std::string name = packages.empty() ? "pip" : fmt::format("{}", fmt::join(packages, "+"));
+  // File systems allow 255 bytes, and a : ends a folder of PATH.
+  constexpr std::size_t most = 100;
+  std::string folder = fmt::format("{}_{}_{:x}", name.substr(0, most), python_.substr(0, most),
+                                   std::hash<std::string>()(name));
+  const auto is_unfit = [](char c) { return c == '/' || c == ':' || c == ' '; };
+  std::ranges::replace_if(folder, is_unfit, '_');
   std::filesystem::path place = directory_ / folder;
   const std::filesystem::path whole = place / "installed";
   if (std::filesystem::exists(whole)) return place;
-  std::filesystem::create_directories(place);
   if (!packages.empty()) note("installing " + name);
   run({"python3", "-m", "venv", "--clear", place.string()}, directory_ / "printed");
   if (!packages.empty()) {
     std::vector<std::string> words{(place / "bin" / "pip").string(), "install", "--quiet"};
     words.insert(words.end(), packages.begin(), packages.end());
-    run(words, directory_ / "printed");
+    run<failed_install>(words, directory_ / "printed");
   }
   std::ofstream(whole) << name << '\n';
   return place;
@@ -168,19 +185,15 @@ std::vector<std::string> releases::command(std::size_t release) const {
   if (!chosen_.package.empty()) {
     std::vector<std::string> packages{chosen_.package + "==" + name};
     packages.insert(packages.end(), chosen_.with.begin(), chosen_.with.end());
-    place = environment(fmt::format("{}", fmt::join(packages, "+")), packages).string();
+    place = environment(packages).string();
     const char* const path = std::getenv("PATH");
     line.insert(line.begin(), {fmt::format("PATH={}/bin:{}", place, path == nullptr ? "" : path),
                                "VIRTUAL_ENV=" + place});
   } else if (!chosen_.variable.empty()) {
     line.insert(line.begin(), chosen_.variable.substr(0, chosen_.variable.find('=') + 1) + name);
+    return line;  // its {}, if any, are its own
   }
-  for (std::string& word : line) {
-    for (std::size_t at = word.find(place_mark); at != word.npos;
-         at = word.find(place_mark, at + place.size())) {
-      word.replace(at, place_mark.size(), place);
-    }
-  }
+  for (std::string& word : line) replace_all(word, place_mark, place);
   return line;
 }
 

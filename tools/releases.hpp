@@ -8,6 +8,8 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/base/error.hpp>
+
 /// Releases of a program or of a library that it uses, and the command for each.
 namespace layerbench::tool {
 
@@ -26,6 +28,11 @@ struct release_options {
 [[nodiscard]] bool is_in_range(std::string_view version, std::string_view first,
                                std::string_view last);
 
+/// A release that pip could not install.
+struct failed_install : error {
+  using error::error;
+};
+
 /// Releases, the oldest first.
 class releases {
  public:
@@ -35,19 +42,19 @@ class releases {
 
   [[nodiscard]] const std::vector<std::string>& names() const { return names_; }
 
-  /// The command for a release. Installs a package that is not installed yet. Throws error where
-  /// that fails.
+  /// The command for a release. Installs a package that is not installed yet. Throws failed_install
+  /// where that fails, error where Python makes no environment.
   [[nodiscard]] std::vector<std::string> command(std::size_t release) const;
 
  private:
   void list_versions();
-  /// The directory of a new or existing virtual environment.
-  [[nodiscard]] std::filesystem::path environment(const std::string& name,
-                                                  const std::vector<std::string>& packages) const;
+  /// The directory of a new or existing virtual environment with these packages.
+  [[nodiscard]] std::filesystem::path environment(const std::vector<std::string>& packages) const;
 
   release_options chosen_;
   std::vector<std::string> line_;
   std::filesystem::path directory_;
+  std::string python_;  ///< its version
   std::vector<std::string> names_;
 };
 

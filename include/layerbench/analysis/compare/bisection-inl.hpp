@@ -42,6 +42,17 @@ using named_ratio = std::pair<std::string, const compared*>;
   return {from.first, ratio.value(), ratio.low, ratio.high, from.second->verdict};
 }
 
+/// What the newer side lacks of the older one's rows and steps; empty if nothing.
+[[nodiscard]] inline std::string lacking(const comparison& all) {
+  for (const uncompared& step : all.left_out) {
+    if (step.incomplete) return fmt::format("{}: {}", step.model_case.text(), step.reason);
+  }
+  if (all.only_old.empty()) return {};
+  const std::size_t others = all.only_old.size() - 1;
+  return fmt::format("lacks {}{}", all.only_old.front().name,
+                     others > 0 ? fmt::format(" and {} more", others) : "");
+}
+
 }  // namespace detail
 
 LAYERBENCH_INLINE const tried_release* bisection::of(std::size_t release) const {
@@ -149,7 +160,7 @@ LAYERBENCH_INLINE std::optional<release_side> bisection::side(const comparison& 
 }
 
 LAYERBENCH_INLINE bool bisection::decides(const comparison& all, std::size_t most_pairs) const {
-  if (!lacking(all).empty()) return true;
+  if (!detail::lacking(all).empty()) return true;
   if (change()) return side(all, most_pairs).has_value();
   if (all.sure) return true;
   const std::vector<detail::named_ratio> steps = detail::steps_of(all);
@@ -157,7 +168,7 @@ LAYERBENCH_INLINE bool bisection::decides(const comparison& all, std::size_t mos
 }
 
 LAYERBENCH_INLINE void bisection::add(const comparison& all, std::size_t most_pairs) {
-  tried_release one{.release = next().value(), .reason = lacking(all)};
+  tried_release one{.release = next().value(), .reason = detail::lacking(all)};
   if (!one.reason.empty()) return add(std::move(one));
   const detail::named_ratio row = follow(all);
   if (row.second == nullptr) return skip(one.release, "has no time of what changed");
@@ -180,6 +191,16 @@ LAYERBENCH_INLINE void bisection::add(const comparison& all, std::size_t most_pa
 
 LAYERBENCH_INLINE void bisection::add(tried_release one) { tried_.push_back(std::move(one)); }
 
+LAYERBENCH_INLINE bool bisection::can_add(const tried_release& one) const {
+  const bool is_skipped = one.side == release_side::skipped;
+  const double ratio = one.followed.ratio;
+  if (!is_skipped && !(ratio > 0 && std::isfinite(ratio))) return false;
+  if (const auto found = change()) {  // not always next(): some releases are to be tried again
+    return one.release > found->first && one.release < found->second && of(one.release) == nullptr;
+  }
+  return next() && (one.release == *next() || (one.release == first() && is_skipped));
+}
+
 LAYERBENCH_INLINE bisect_answer bisection::answer() const {
   if (next()) return bisect_answer::unfinished;
   const auto found = change();
@@ -196,16 +217,6 @@ LAYERBENCH_INLINE std::size_t bisection::decided() const {
 
 LAYERBENCH_INLINE double bisection::confidence() const {
   return 1 - pair_significance * static_cast<double>(decided());
-}
-
-LAYERBENCH_INLINE std::string lacking(const comparison& all) {
-  for (const uncompared& step : all.left_out) {
-    if (step.incomplete) return fmt::format("{}: {}", step.model_case.text(), step.reason);
-  }
-  if (all.only_old.empty()) return {};
-  const std::size_t others = all.only_old.size() - 1;
-  return fmt::format("lacks {}{}", all.only_old.front().name,
-                     others > 0 ? fmt::format(" and {} more", others) : "");
 }
 
 }  // namespace layerbench::analysis

@@ -89,6 +89,8 @@ class bisection {
   /// Adds the comparison of next() with first().
   void add(const comparison& all, std::size_t most_pairs);
   void add(tried_release one);
+  /// Whether a search that is as far as this one can have tried `one` next.
+  [[nodiscard]] bool can_add(const tried_release& one) const;
   void skip(std::size_t release, std::string reason) {
     add({.release = release, .reason = std::move(reason)});
   }
@@ -104,7 +106,7 @@ class bisection {
   [[nodiscard]] bisect_answer answer() const;
   /// The comparisons that decided on which side a release is.
   [[nodiscard]] std::size_t decided() const;
-  /// The probability, at least, that none of them is wrong: their errors add up.
+  /// 1 - the sum of their false-alarm rates. It says nothing of changes that they miss.
   [[nodiscard]] double confidence() const;
   /// Without a change: the smallest one that 9 of 10 such comparisons of the first and the last
   /// release find.
@@ -125,9 +127,6 @@ class bisection {
   std::vector<tried_release> tried_;
   std::optional<double> detectable_;
 };
-
-/// What the newer side lacks of the older one's rows and steps; empty if nothing.
-[[nodiscard]] std::string lacking(const comparison& all);
 
 }  // namespace layerbench::analysis
 
