@@ -326,9 +326,10 @@ namespace detail {
 /// How to read a report, one sentence each.
 [[nodiscard]] inline std::vector<std::string> reading(const report_data& of) {
   std::vector<std::string> sentences{
-      ("A step is what a model runs for one batch. Its predicted time is the sum of its layers' "
-       "times, each timed alone and counted as often as the step runs it. images/s is the batch "
-       "divided by this time."),
+      // NOLINTBEGIN(bugprone-suspicious-missing-comma): sentences are longer than lines
+      "A step is what a model runs for one batch. Its predicted time is the sum of its layers' "
+      "times, each timed alone and counted as often as the step runs it. images/s is the batch "
+      "divided by this time.",
       "The measured step ran as a whole, beside the layers. The error is predicted time by "
       "measured time, minus 1. No prediction uses the measured step.",
       "cache:model: each layer found its operands as cached as in the model, weights as a whole "
@@ -347,6 +348,7 @@ namespace detail {
       "Disturbed: something else used the processors during more than a tenth of the timings. "
       "Refused: layers were not measured; measure them. Partial: layers, or nodes that the import "
       "left out, are missing, so the time is too short."};
+  // NOLINTEND(bugprone-suspicious-missing-comma)
   if (of.has_peaks()) {
     sentences.emplace_back(
         "Each layer has three lower bounds on this machine (bench_peak): compute, memory traffic "

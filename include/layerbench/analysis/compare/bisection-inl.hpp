@@ -193,8 +193,8 @@ LAYERBENCH_INLINE void bisection::add(tried_release one) { tried_.push_back(std:
 
 LAYERBENCH_INLINE bool bisection::can_add(const tried_release& one) const {
   const bool is_skipped = one.side == release_side::skipped;
-  const double ratio = one.followed.ratio;
-  if (!is_skipped && !(ratio > 0 && std::isfinite(ratio))) return false;
+  const bool has_ratio = one.followed.ratio > 0 && std::isfinite(one.followed.ratio);
+  if (!is_skipped && !has_ratio) return false;
   if (const auto found = change()) {  // not always next(): some releases are to be tried again
     return one.release > found->first && one.release < found->second && of(one.release) == nullptr;
   }
