@@ -4,9 +4,6 @@
 #include <filesystem>
 #include <memory>
 #include <string>
-#include <system_error>
-
-#include <sys/wait.h>
 
 #include <fmt/format.h>
 
@@ -21,10 +18,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-bool ended_with(int status, exit_code code) {
-  return WIFEXITED(status) && WEXITSTATUS(status) == static_cast<int>(code);
-}
-
 void print_now(const std::string& text) {
   write({}, text);
   std::fflush(stdout);
@@ -32,9 +25,7 @@ void print_now(const std::string& text) {
 
 /// Times every layer of three models, and the models themselves (batch 1, f32, all cores).
 void quickstart(const std::string& folder) {
-  std::error_code failed;
-  fs::create_directories(folder, failed);
-  if (failed) throw usage_error(fmt::format("--out: {}: {}", folder, failed.message()));
+  require_writable("--out", folder);
   const std::string results = fs::path(folder) / "quickstart.json";
   const std::string report = fs::path(folder) / "quickstart.html";
   const std::string bench = find_bench_model();
@@ -45,7 +36,7 @@ void quickstart(const std::string& folder) {
   // What to know before some minutes are spent on it.
   const int fit = runner.run_visibly({{}, {bench, "--check-machine"}});
   check_interrupt();
-  if (ended_with(fit, exit_code::incomplete)) {
+  if (exit_code_of(fit) == exit_code::incomplete) {
     print_now("measuring anyway: expect larger errors than on an idle machine; repeat on one\n");
   }
   // In 30 seconds, preparation included. A slow or busy machine gets fewer rounds, and leaves out
@@ -55,7 +46,7 @@ void quickstart(const std::string& folder) {
        {bench, "--model=resnet50,vgg16,alexnet", "--batch=1", "--dtype=f32", "--cache=model,hot",
         "--chain", "--budget=30", "--benchmark_out=" + results}});
   check_interrupt();
-  const bool incomplete = ended_with(measured, exit_code::incomplete);
+  const bool incomplete = exit_code_of(measured) == exit_code::incomplete;
   if (measured != 0 && !incomplete) {
     throw error("bench_model: " + status_text(measured), exit_code_of(measured));
   }
@@ -64,7 +55,7 @@ void quickstart(const std::string& folder) {
       runner.run_visibly({{}, {shown, "report", "--quiet", results, "-o", report}});
   check_interrupt();
   // It is also written where layers were left out, which it says once more.
-  const bool written = reported == 0 || ended_with(reported, exit_code::incomplete);
+  const bool written = reported == 0 || exit_code_of(reported) == exit_code::incomplete;
   std::string text = "\n";
   if (written) text += fmt::format("report with all layers, for a browser: {}\n", report);
   text += fmt::format("every timing, with its conditions: {}\n\nnext:\n", results);

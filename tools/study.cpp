@@ -9,7 +9,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -163,9 +162,7 @@ class study_runner {
   void measure(std::vector<chosen_study>& studies) {
     for (const chosen_study& of : studies) {
       require_other_output(of.runs, of.folder, common_);
-      std::error_code failed;
-      fs::create_directories(of.folder, failed);
-      if (failed) throw usage_error(fmt::format("--out: {}: {}", of.folder, failed.message()));
+      require_writable("--out", of.folder);
       runs_ += of.runs.size();
       for (const analysis::study_run& run : of.runs) models_ += run.models.size();
     }

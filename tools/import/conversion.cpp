@@ -301,11 +301,20 @@ view converter::folded(std::size_t output) const {
   return result;
 }
 
-/// Keeps account of the weights that the layers of the current node have.
-void converter::use_weights() {
+/// The tensors of the weights that the current node reads; no_value for one that is none by itself.
+std::vector<std::size_t> converter::weights_read() const {
+  std::vector<std::size_t> tensors;
   for (const std::size_t input : of().inputs) {
     if (input == no_value || !views_[input] || views_[input]->from != source_kind::weight) continue;
-    if (views_[input]->value != no_value) used_[views_[input]->value].insert(of().outputs[0]);
+    tensors.push_back(views_[input]->value);
+  }
+  return tensors;
+}
+
+/// Keeps account of the weights that the layers of the current node have.
+void converter::use_weights() {
+  for (const std::size_t tensor : weights_read()) {
+    if (tensor != no_value) used_[tensor].insert(of().outputs[0]);
   }
 }
 
@@ -474,11 +483,7 @@ std::optional<std::size_t> converter::source_of(const view& x, const dims& to, b
 /// The tensor that is the only one of the weights of a layer of the current node, and all of them.
 std::optional<std::size_t> converter::only_weights(const op::any& op) const {
   const std::vector<op::operand> weights = model::detail::of_role(op, op::role::weights);
-  std::vector<std::size_t> found;
-  for (const std::size_t input : of().inputs) {
-    if (input == no_value || !views_[input] || views_[input]->from != source_kind::weight) continue;
-    found.push_back(views_[input]->value);
-  }
+  const std::vector<std::size_t> found = weights_read();
   const bool is_all = weights.size() == 1 && found.size() == 1 && found[0] != no_value &&
                       elements(*values_[found[0]].extents) == elements(weights[0].extents);
   return is_all ? std::optional(found[0]) : std::nullopt;

@@ -129,6 +129,7 @@ class converter {
   std::optional<view> computed_weight(rule found);
   view folded(std::size_t output) const;
   void use_weights();
+  [[nodiscard]] std::vector<std::size_t> weights_read() const;
   [[nodiscard]] std::optional<std::size_t> only_weights(const op::any& op) const;
   [[nodiscard]] learned_values count_learned() const;
   void match_axes();

@@ -63,9 +63,8 @@ void report_left_out(const conversion& created) {
 /// Says where the learned values of a traced model are.
 void report_learned(const learned_values& of, const conversion& created) {
   if (of.shared > 0) {
-    say("note: {} tensors of weights belong to several layers; the file counts those once that are "
-        "a "
-        "layer's only ones\n",
+    say("note: {} tensors of weights belong to several layers; the file counts once those that are "
+        "a layer's only ones\n",
         of.shared);
   }
   if (of.folded > 0) {

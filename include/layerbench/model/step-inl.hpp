@@ -87,14 +87,14 @@ LAYERBENCH_INLINE std::vector<int> readers(const graph& g) {
 }
 
 LAYERBENCH_INLINE void tie_weights(step& of, const graph& g) {
-  const auto weights_of = [&](std::string_view layer) {
-    std::optional<std::pair<std::size_t, dtype>> tensor;
+  using typed_tensor = std::pair<std::size_t, dtype>;
+  const auto weights_of = [&](std::string_view layer) -> std::optional<typed_tensor> {
     const auto found = std::ranges::find(of.calls, layer, &call::layer);
-    if (found == of.calls.end()) return tensor;
+    if (found == of.calls.end()) return std::nullopt;
     const std::vector<op::operand> operands = of.operands_of(*found);
     const auto weights = std::ranges::find(operands, op::role::weights, &op::operand::role);
     const auto place = static_cast<std::size_t>(weights - operands.begin());
-    return tensor.emplace(found->tensors[place], weights->type), tensor;
+    return typed_tensor(found->tensors[place], weights->type);
   };
   for (const layer& one : g.layers) {
     if (one.weights_of.empty()) continue;
