@@ -63,9 +63,9 @@ namespace detail {
 
 /// The search in the tables of a page, which a script shows and adds filters to.
 [[nodiscard]] inline markup search_form() {
-  return element("form",
-                 element("label", {"Search <input type=\"search\"/>"}) + element("output", {}),
-                 {{"class", "filter"}, {"hidden", ""}});
+  return {
+      "<form class=\"filter\" hidden=\"\"><label>Search <input type=\"search\"/></label>"
+      "<output></output></form>"};
 }
 
 /// What identifies a machine, whoever has it.
@@ -82,10 +82,9 @@ namespace detail {
 [[nodiscard]] inline table machine_facts(const result::results& file) {
   table t = context_table(file);
   std::erase_if(t.rows, [&](const std::vector<std::string>& row) {
-    const field_dimension of = result::dimension_of(row.front(), file, file);
-    return of == field_dimension::setting || of == field_dimension::device_setting ||
-           of == field_dimension::condition || row.front() == "host_name" ||
-           row.front() == "caches";
+    const std::string& field = row.front();
+    return result::dimension_of(field, file, file) > field_dimension::driver ||
+           field == "host_name" || field == "caches";
   });
   return t;
 }
@@ -351,25 +350,18 @@ class site {
 
   [[nodiscard]] markup subjects_table(bool machines) const {
     using enum align;
-    markup_table t{{{machines ? "machine" : "model"},
-                    {machines ? "models" : "machines", right},
-                    {"steps", right},
-                    {"libraries"}},
-                   {}};
+    markup_table t{{{machines ? "machine" : "model"}, {"steps", right}, {"libraries"}}, {}};
     const subjects& all = machines ? machines_ : models_;
     for (const auto& [key, of] : all) {
-      std::set<std::string> others;
       std::set<std::string> words;
       std::vector<std::string> libraries;
       for (const step* one : steps_of(machines ? &step::machine : &step::model, key)) {
-        others.insert(machines ? one->model : one->machine);
         libraries.push_back(one->library);
         words.insert(files_[one->file].words.begin(), files_[one->file].words.end());
       }
       t.rows.push_back(
           {link_to(all, key, machines ? "machines/" : "models/") + detail::hidden_words(words),
-           escaped(std::to_string(others.size())), escaped(std::to_string(libraries.size())),
-           escaped(detail::listed(libraries))});
+           escaped(std::to_string(libraries.size())), escaped(detail::listed(libraries))});
     }
     return to_html(t, machines ? "Machines" : "Models", when_narrow::scroll);
   }
@@ -416,17 +408,14 @@ class site {
                             options,
                         {{"label", machine.title}});
     }
-    const markup first = element("select", groups, {{"name", "a"}});
-    const markup second = element("select", {}, {{"name", "b"}});
     return detail::site_page(
         "Compare",
-        element("noscript", markup{"Comparisons of any two need JavaScript. Without it, the page "
-                                   "of a model compares its machines."}) +
-            element("form",
-                    element("label", markup{"First "} + first) +
-                        element("label", markup{"Second "} + second),
-                    {{"class", "compare"}, {"hidden", ""}}) +
-            element("div", {}, {{"id", "comparison"}}),
+        markup{
+            "<noscript>Comparisons of any two need JavaScript. Without it, the page of a model "
+            "compares its machines.</noscript><form class=\"compare\" hidden=\"\"><label>First "} +
+            element("select", groups, {{"name", "a"}}) +
+            markup{"</label><label>Second <select name=\"b\"></select></label></form>"
+                   "<div id=\"comparison\"></div>"},
         "");
   }
 

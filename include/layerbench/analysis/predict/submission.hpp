@@ -15,7 +15,6 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/headline_text.hpp>
 #include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/base/parse_number.hpp>
@@ -132,7 +131,7 @@ inline void check_rows(submission& into, const result::results& file,
 /// twice as fast as the measured bandwidths allow, of which a nearer cache explains less.
 inline void check_steps(submission& into, const std::vector<prediction>& all) {
   constexpr double widest = 0.1;  // half of the interval, relative to the time
-  const auto name = [](const prediction& p) { return headline(p); };
+  const auto name = [](const prediction& p) { return p.model_case.text(); };
   refuse(into, all, name, &prediction::derived,
          "its layers are not those of the shipped model of that name");
   refuse(
