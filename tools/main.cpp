@@ -77,6 +77,8 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_versus(app, commands);
   layerbench::tool::add_bisect(app, commands);
   layerbench::tool::add_report(app);
+  layerbench::tool::add_site(app);
+  layerbench::tool::add_submit(app);
   layerbench::tool::add_deepbench(app);
   layerbench::tool::add_import(app);
   layerbench::tool::add_explain(app);
