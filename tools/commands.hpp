@@ -146,5 +146,6 @@ void add_deepbench(CLI::App& app);
 void add_import(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_quickstart(CLI::App& app);
+void add_completion(CLI::App& app);
 
 }  // namespace layerbench::tool
