@@ -78,8 +78,9 @@ namespace detail {
 /// their readers read their source.
 [[nodiscard]] std::vector<layer> inference_layers(const graph& g);
 
-/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the
-/// steps and sequences of a recurrent layer, which come first, also as one.
+/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; of
+/// a matrix and a tensor of two or three axes also with split or joined rows, such as steps and
+/// sequences as one, or the heads of tokens as rows.
 [[nodiscard]] bool connects(const dims& from, const dims& to);
 
 }  // namespace detail
