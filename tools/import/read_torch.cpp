@@ -781,7 +781,7 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
     {"linear", {"Linear", {"input", "weight", "bias?"}}},
     {"routed_linear", {"RoutedLinear", {"input", "weight", "scales?"}}},
     {"topk", {"TopK", {"self"}, &reader::topk}},
-    {"sum", {"ReduceSum", {"self"}}},
+    {"sum", {"ReduceSum", {"self"}, &reader::reduction}},
     {"mm bmm", {"MatMul", {"self", "mat2"}}},
     {"matmul", {"MatMul", {"self", "other"}}},
     {"addmm", {"Gemm", {"mat1", "mat2", "self"}, &reader::matrix_sum}},

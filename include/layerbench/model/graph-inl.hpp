@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <tuple>
 #include <utility>
 
@@ -70,10 +69,10 @@ LAYERBENCH_INLINE std::vector<layer> inference_layers(const graph& g) {
 LAYERBENCH_INLINE bool connects(const dims& from, const dims& to) {
   if (from == to) return true;
   const auto& [flat, deep] = from.size() < to.size() ? std::tie(from, to) : std::tie(to, from);
-  const auto [shorter, longer] = std::minmax(from.back(), to.back());
   // Tensors of so few axes are row-major in every layout.
-  const bool splits_rows = deep.size() <= 3 && longer % shorter == 0;
-  return flat.size() == 2 && (from.front() == to.front() || splits_rows) &&
+  const bool has_rows = deep.size() == 3 && flat.front() % (deep[0] * deep[1]) == 0;
+  const bool splits_rows = deep.size() == 2 && to.front() % from.front() == 0;
+  return flat.size() == 2 && (from.front() == to.front() || has_rows || splits_rows) &&
          elements(from) == elements(to);
 }
 

@@ -78,9 +78,9 @@ namespace detail {
 /// their readers read their source.
 [[nodiscard]] std::vector<layer> inference_layers(const graph& g);
 
-/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; of
-/// a matrix and a tensor of two or three axes also with split or joined rows, such as steps and
-/// sequences as one, or the heads of tokens as rows.
+/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the
+/// first two of three axes, such as steps and sequences, also as one. Rows may be split into equal
+/// parts, such as the heads of a token, and joined again.
 [[nodiscard]] bool connects(const dims& from, const dims& to);
 
 }  // namespace detail
