@@ -40,9 +40,11 @@ int type_of(std::string_view dtype) {
   return found == types.end() ? 0 : found->second;
 }
 
-/// aten.relu_.default: relu. Other targets as they are.
+/// aten.relu_.default: relu. Calls of tools/torch_export.py: layerbench.routed_linear.default.
+/// Other targets as they are.
 std::string base_of(const std::string& target) {
-  constexpr std::string_view library = "aten.";
+  const std::string_view own = "layerbench.";
+  const std::string_view library = target.starts_with(own) ? own : "aten.";
   const std::size_t end = target.rfind('.');
   if (!target.starts_with(library) || end <= library.size() ||
       target.find('.', library.size()) != end) {
@@ -616,6 +618,15 @@ class reader {
 
   void softmax() { give("axis", axis("dim", integer("dim"), axes_of_input(0))); }
 
+  void topk() {
+    const std::size_t axes = axes_of_input(0);
+    if (axis("dim", integer("dim", -1), axes) + 1 != static_cast<std::int64_t>(axes)) {
+      return refuse("of another axis than the last");
+    }
+    const json::value* largest = argument("largest");
+    if (largest != nullptr && *largest != true) refuse("of the smallest");
+  }
+
   void sum() {
     if (number("alpha", 1) != 1) return refuse("with a factor");
     const json::value* other = argument("other");
@@ -768,6 +779,9 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
      {"Conv", {"input", "weight", "bias?"}, &reader::convolution}},
     {"embedding", {"Gather", {"weight", "indices"}}},
     {"linear", {"Linear", {"input", "weight", "bias?"}}},
+    {"routed_linear", {"RoutedLinear", {"input", "weight", "scales?"}}},
+    {"topk", {"TopK", {"self"}, &reader::topk}},
+    {"sum", {"ReduceSum", {"self"}, &reader::reduction}},
     {"mm bmm", {"MatMul", {"self", "mat2"}}},
     {"matmul", {"MatMul", {"self", "other"}}},
     {"addmm", {"Gemm", {"mat1", "mat2", "self"}, &reader::matrix_sum}},

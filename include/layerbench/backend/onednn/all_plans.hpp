@@ -6,6 +6,7 @@
 #include <layerbench/backend/kernels/host/embedding.hpp>
 #include <layerbench/backend/kernels/host/pad.hpp>
 #include <layerbench/backend/kernels/host/stream.hpp>
+#include <layerbench/backend/kernels/host/topk.hpp>
 #include <layerbench/backend/kernels/host/update.hpp>
 #include <layerbench/backend/onednn/activation.hpp>
 #include <layerbench/backend/onednn/add.hpp>
@@ -26,6 +27,7 @@
 #include <layerbench/backend/onednn/resample.hpp>
 #include <layerbench/backend/onednn/rnn.hpp>
 #include <layerbench/backend/onednn/rotary.hpp>
+#include <layerbench/backend/onednn/routed_gemm.hpp>
 #include <layerbench/backend/onednn/slice.hpp>
 #include <layerbench/backend/onednn/softmax.hpp>
 #include <layerbench/backend/onednn/transpose.hpp>
@@ -35,7 +37,7 @@ namespace layerbench {
 
 namespace onednn {
 /// Ops by layerbench's loops alone: oneDNN lacks them.
-using own_ops = op_set<op::dropout, op::embedding, op::pad, op::stream, op::update>;
+using own_ops = op_set<op::dropout, op::embedding, op::pad, op::stream, op::topk, op::update>;
 }  // namespace onednn
 
 /// The plan of such an op. Throws unsupported for types that oneDNN lacks on this CPU.
