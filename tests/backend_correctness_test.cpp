@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <cstdlib>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -152,7 +153,9 @@ class random_shapes : public ::testing::Test {
 
   static void agree(dtype type, int shapes, int threads, draw drawn = &testing::random_op<Op>,
                     op::manner how = op::manner::direct) {
+    const bool gpus_alone = std::getenv("LAYERBENCH_GPUS_ALONE") != nullptr;
     for (const run::backend_entry& backend : testing::built_backends().backends) {
+      if (gpus_alone && backend.on_host) continue;
       // GPUs' libraries have no other manner.
       if (how != op::manner::direct && !backend.on_host) continue;
       if (type == dtype::tf32 && backend.on_host) continue;  // a type of GPUs alone

@@ -42,7 +42,7 @@ class Case(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def call(self, command, code, untouched=(), timeout=120, **options):
+    def call(self, command, code, untouched=(), **options):
         """Runs `command` in the folder. Returns the finished process, whose output is text.
 
         Fails on another exit code, and where a file of `untouched` has changed.
@@ -52,7 +52,7 @@ class Case(unittest.TestCase):
         options.setdefault("stdin", subprocess.DEVNULL)
         options.setdefault("stdout", subprocess.PIPE)
         options.setdefault("stderr", subprocess.PIPE)
-        done = subprocess.run([str(word) for word in command], cwd=self.folder, timeout=timeout,
+        done = subprocess.run([str(word) for word in command], cwd=self.folder,
                               text=True, check=False, **options)
         words = " ".join(map(str, command))
         self.assertEqual(done.returncode, code, f"{words}\n{done.stdout}\n{done.stderr}")
@@ -1123,12 +1123,12 @@ class StreamsAndPipes(FilesCase):
 
     def test_pipes_that_nobody_writes_to(self):
         os.mkfifo(self.folder / "pipe")
-        self.tool("predict", "pipe", code=3, timeout=60)
-        self.tool("show", "./pipe", code=3, timeout=60)
-        self.tool("import", "onnx", "pipe", code=3, timeout=60)
-        self.measure("--model=./pipe", code=3, timeout=60)
-        self.measure("--resume=pipe", code=2, timeout=60)
-        self.measure("--resume=pipe", "--benchmark_out=r.json", code=3, timeout=60)
+        self.tool("predict", "pipe", code=3)
+        self.tool("show", "./pipe", code=3)
+        self.tool("import", "onnx", "pipe", code=3)
+        self.measure("--model=./pipe", code=3)
+        self.measure("--resume=pipe", code=2)
+        self.measure("--resume=pipe", "--benchmark_out=r.json", code=3)
         self.tool("predict", "-", code=3, stdin=subprocess.DEVNULL)
         self.tool("predict", "-", code=3, preexec_fn=self.without(0))
         self.shell("true | $T predict -", code=3)

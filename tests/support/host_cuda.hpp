@@ -30,8 +30,6 @@ inline int host_gpus = host_number("SOFTWARE_GPUS", 1);
 inline const int host_first_gpu = host_number("SOFTWARE_FIRST_GPU", 0);
 /// The one in use.
 inline int host_gpu = 0;
-/// How many times as fast as this program's clock events count.
-inline double event_pace = 1;
 /// Seconds of the GPU's own that work has taken, where events are to count these: what is copied
 /// and filled, and what the test adds.
 inline double host_seconds = 0;
@@ -274,7 +272,7 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t begin, cudaEve
   double to = 0;
   std::memcpy(&from, begin, sizeof from);
   std::memcpy(&to, end, sizeof to);
-  *milliseconds = static_cast<float>(event_pace * (to - from));
+  *milliseconds = static_cast<float>(to - from);
   return cudaSuccess;
 }
 
