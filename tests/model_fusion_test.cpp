@@ -248,7 +248,9 @@ TEST_F(fusion, sets_fields_of_all_layers_of_an_op) {
 
 TEST_F(fusion, sets_fields_unless_others_have_certain_values) {
   const graph g = model_of({conv("a", ""), conv("b", "\"a\"", R"(, "bias": true)")});
-  const graph result = fused_with(R"("set": ["reorders"], "unless": {"r": 1, "bias": true})", g);
+  const auto path = directory_.write("plan.json", R"({"name": "p", "rules": [
+      {"ops": ["conv"], "set": ["reorders"], "unless": {"r": 1, "bias": true}}]})");
+  const graph result = fused(g, load_fusion(path, op::builtin_catalog()), op::builtin_catalog());
   EXPECT_EQ(result.layers[0].op.how(), op::manner::reorders);
   EXPECT_EQ(result.layers[1].op.how(), op::manner::direct);
 }
@@ -304,13 +306,13 @@ TEST_F(fusion, refuses_rules_of_calls_that_mean_nothing) {
     return error_of(fmt::format(R"({{"name": "p", "rules": [{}]}})", rule));
   };
   EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "No Name"})"), mentions("/rules/0/backend"));
-  EXPECT_THAT(error_in(R"({"layers": ["a"], "set": ["reorders"]})"), mentions("/rules/0"));
+  EXPECT_THAT(error_in(R"({"layers": ["a"], "set": ["reorders"]})"), mentions("/rules/0/set"));
   EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "mkl", "at_most": {"stride": 1}})"),
               mentions("stride"));
   EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "mkl", "where": {}})"),
               mentions("/rules/0/where"));
   EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "mkl", "types": ["f99"]})"),
-              mentions("/rules/0/types"));
+              mentions("/rules/0/types/0"));
 }
 
 TEST_F(fusion, gives_tensors_of_steps_in_s8_their_types) {
