@@ -98,7 +98,12 @@ inline void leave_out_backends(model::fusion_plan& plan, const options& o, const
   std::map<std::string, std::string> missing;  // with the reason
   for (model::fusion_rule& rule : plan.rules) {
     if (rule.backend.empty()) continue;
-    const auto reason = reason_against(rule.backend, o.list || o.list_tests, known);
+    std::optional<std::string> reason;
+    try {
+      reason = reason_against(rule.backend, o.list || o.list_tests, known);
+    } catch (const error& unknown) {
+      throw usage_error(fmt::format("--fusion={}: {}", plan.name, unknown.what()));
+    }
     if (!reason) continue;
     missing[rule.backend] = *reason;
     rule.backend.clear();
