@@ -15,6 +15,7 @@
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/op/activation.hpp>
+#include <layerbench/op/conv.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/session/verify.hpp>
 
@@ -77,6 +78,44 @@ TEST_P(products_of, offer_packed_weights_for_inference_in_f32_alone) {
       static_cast<void>(algorithm({.m = 4, .n = 8, .k = 3}, {.pass = op::pass::bwd_data,
                                                              .algorithm = "cblas_sgemm_compute"})),
       unsupported);
+}
+
+TEST_P(products_of, compute_convolutions_of_1x1_where_a_step_of_another_backend_says_so) {
+  constexpr int shapes = 200;
+  testing::dice d(19);
+  for (int i = 0; i < shapes; ++i) {
+    op::conv o{.n = d.between(1, 3), .h = d.between(1, 9), .w = d.between(1, 9)};
+    o.groups = d.between(1, 3);
+    o.c = o.groups * d.between(1, 20);
+    o.k = o.groups * d.between(1, 20);
+    o.bias = d.between(0, 1) == 1;
+    const layout order = d.pick({layout::nhwc, layout::nchw, layout::any});
+    SCOPED_TRACE(fmt::format("{} {}", key(o), name(order)));
+    const op::any named = op::any(o).on(GetParam());
+    EXPECT_TRUE(device_->implements_op(named));
+    EXPECT_FALSE(device_->implements_op(op::any(o)));
+    const auto plan = device_->plan(named, {.layout = order});
+    EXPECT_THAT(plan->algorithm(), EndsWith("cblas_sgemm"));
+    run::verify(*device_, *plan, testing::built_backends().oracle.of(named, op::pass::fwd),
+                static_cast<std::uint64_t>(i), true);
+  }
+  const op::any wide(op::conv{.h = 9, .w = 9, .r = 3, .s = 3});
+  EXPECT_FALSE(device_->implements_op(wide.on(GetParam())));
+  const op::any one = op::any(op::conv{}).on(GetParam());
+  EXPECT_FALSE(device_->implements_op(one.called(op::manner::reorders)));
+  EXPECT_THROW(static_cast<void>(device_->plan(one, {.type = dtype::bf16})), unsupported);
+  EXPECT_THROW(static_cast<void>(device_->plan(one, {.pass = op::pass::bwd_data})), unsupported);
+}
+
+TEST_P(products_of, are_found_by_steps_of_backends_beside_them) {
+  const op::any named = op::any(op::gemm{.m = 4, .n = 8, .k = 3}).on(GetParam());
+  const auto other = testing::reference_backend().make_device(1);
+  EXPECT_FALSE(other->implements_op(named));
+  EXPECT_THROW(static_cast<void>(other->plan(named, {})), unsupported);
+  other->set_others({*entry_});
+  EXPECT_TRUE(other->implements_op(named));
+  EXPECT_EQ(other->plan(named, {})->algorithm(), "cblas_sgemm");
+  EXPECT_NE(other->plan(named.on(""), {})->algorithm(), "cblas_sgemm");
 }
 
 TEST_P(products_of, say_what_is_called) {

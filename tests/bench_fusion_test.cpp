@@ -59,6 +59,40 @@ TEST_F(fused_results, have_rows_chains_and_gains_beside_the_plain_model) {
   }
 }
 
+TEST_F(fused_results, may_have_calls_of_another_backend) {
+  const std::string mixed =
+      directory_
+          .write("mixed.json",
+                 R"({"name": "mixed", "rules": [{"ops": ["gemm"], "backend": "openblas"}]})")
+          .string();
+  const testing::outcome run = directory_.bench(
+      "bench_model", {"--backend=reference", "--fusion=" + mixed, "--chain", "--verify",
+                      "--benchmark_repetitions=1", "--benchmark_out=" + directory_.results});
+  ASSERT_EQ(run.exit_code, 0) << run.err;
+  const result::results measured = result::read(directory_.results);
+  const bool has_it = measured.context_value("openblas_version").has_value();
+  EXPECT_NE(has_it, run.err.find("without backend openblas") != std::string::npos) << run.err;
+  for (const result::measurement& row : measured.rows) {
+    EXPECT_EQ(row.error, "") << row.name.text();
+    EXPECT_EQ(row.name.model_case.backend, "reference");
+    if (row.name.layer != "fc1") continue;
+    EXPECT_EQ(row.label.key.ends_with(",backend:openblas"), has_it) << row.label.key;
+  }
+  EXPECT_THAT(measured.chains, SizeIs(1));
+  EXPECT_EQ(analysis::predict(std::vector{measured}, {}).front().coverage, 1);
+}
+
+TEST_F(fused_results, name_no_backend_that_nobody_knows) {
+  const std::string wrong =
+      directory_
+          .write("wrong.json",
+                 R"({"name": "wrong", "rules": [{"ops": ["gemm"], "backend": "nobody"}]})")
+          .string();
+  const testing::outcome run = directory_.bench("bench_model", {"--fusion=" + wrong});
+  EXPECT_EQ(run.exit_code, 2);
+  EXPECT_THAT(run.err, mentions("nobody", "wrong"));
+}
+
 TEST_F(fused_results, say_what_limits_integers_on_a_cpu_without_vnni) {
   if (!testing::has_onednn) GTEST_SKIP() << "a build without oneDNN";
   const testing::texts arguments{"--backend=onednn", "--dtype=s8"};

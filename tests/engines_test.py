@@ -260,6 +260,7 @@ class Run(unittest.TestCase):
             layer("activation_relu", 1e-3, 0.0)],
             "in_no_layer": [{"type": "Reorder", "seconds": 0.8e-3}]}
         overhead = {"call_seconds": 1e-4, "step_seconds": 9e-4}
+        case["layers"].append({**case["layers"][0], "kernel": "", "engine_seconds": 0})
         found = engines.kernel_factors(8, case, overhead)["kernel_factors"]
         # Convolutions are slower and faster, products about as fast; another node has the relu.
         self.assertEqual(set(found), {"lrn", "pool_max"})

@@ -4,7 +4,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -245,16 +247,72 @@ TEST_F(fusion, sets_fields_of_all_layers_of_an_op) {
 }
 
 TEST_F(fusion, sets_fields_unless_others_have_certain_values) {
-  const graph result = fused_by("pytorch_one_thread", load_named("resnet50"));
-  int apart = 0;
-  for (const layer& one : result.layers) {
-    const auto* conv = one.op.get<op::conv>();
-    if (conv == nullptr) continue;
-    const bool product = conv->r == 1 && conv->s == 1 && conv->stride == pair{1, 1};
-    EXPECT_EQ(one.op.how() == op::manner::reorders, !product) << one.name;
-    apart += product ? 1 : 0;
+  const graph g = model_of({conv("a", ""), conv("b", "\"a\"", R"(, "bias": true)")});
+  const auto path = directory_.write("plan.json", R"({"name": "p", "rules": [
+      {"ops": ["conv"], "set": ["reorders"], "unless": {"r": 1, "bias": true}}]})");
+  const graph result = fused(g, load_fusion(path, op::builtin_catalog()), op::builtin_catalog());
+  EXPECT_EQ(result.layers[0].op.how(), op::manner::reorders);
+  EXPECT_EQ(result.layers[1].op.how(), op::manner::direct);
+}
+
+/// How many convolutions, and how many products, a plan leaves to MKL.
+std::pair<int, int> on_mkl(const graph& g) {
+  std::pair<int, int> all;
+  for (const layer& one : g.layers) {
+    if (one.op.backend() != "mkl") continue;
+    EXPECT_EQ(one.op.how(), op::manner::direct) << one.name;
+    EXPECT_THAT(one.op.key(), ::testing::EndsWith(",backend:mkl"));
+    ++(one.op.get<op::conv>() != nullptr ? all.first : all.second);
   }
-  EXPECT_THAT(apart, ::testing::AllOf(::testing::Gt(20), ::testing::Lt(53)));
+  return all;
+}
+
+// aten::thnn_conv2d in the profiles of PyTorch 2.15 on one and two threads.
+TEST_F(fusion, of_pytorch_names_the_library_of_each_call) {
+  const auto found = [](const std::string& model, std::int64_t batch, std::optional<int> threads,
+                        dtype type = dtype::f32) {
+    const graph g = load(find(model, LAYERBENCH_SHAPES_DIR), {{"batch", batch}});
+    return on_mkl(fused(g, plan_of("pytorch"), op::builtin_catalog(), type, threads));
+  };
+  using both = std::pair<int, int>;
+  EXPECT_EQ(found("resnet50", 8, 1), both(33, 1)) << "1x1 without stride";
+  EXPECT_EQ(found("resnet50", 16, 1), both(0, 1));
+  EXPECT_EQ(found("resnet50", 1, 2), both(0, 1));
+  EXPECT_EQ(found("resnet50", 8, std::nullopt), both(0, 1));
+  EXPECT_EQ(found("mobilenet_v2", 1, 2), both(11, 1)) << "at most 20480 elements of one image";
+  EXPECT_EQ(found("mobilenet_v2", 2, 2), both(0, 1));
+  EXPECT_EQ(found("mobilenet_v2", 1, 1, dtype::bf16), both(0, 0));
+}
+
+TEST_F(fusion, names_the_backend_of_layers_and_keeps_it_in_keys) {
+  const graph g = model_of({conv("a", ""), conv("b", "\"a\"")});
+  const auto path = directory_.write(
+      "plan.json", R"({"name": "p", "rules": [{"layers": ["b", "other"], "backend": "mine"}]})");
+  const fusion_plan plan = load_fusion(path, op::builtin_catalog());
+  EXPECT_FALSE(plan.joins_layers());
+  const graph result = fused(g, plan, op::builtin_catalog());
+  EXPECT_EQ(result.layers[0].op.key(), g.layers[0].op.key());
+  const std::string key = result.layers[1].op.in(dtype::s8).key();
+  const auto read = op::from_key(op::conv::name, key);
+  ASSERT_TRUE(read);
+  EXPECT_EQ(read->backend(), "mine");
+  EXPECT_EQ(read->own_type(), dtype::s8);
+  EXPECT_EQ(read->key(), key);
+  EXPECT_NO_THROW(static_cast<void>(training_step(result, dtype::f32, {})));
+}
+
+TEST_F(fusion, refuses_rules_of_calls_that_mean_nothing) {
+  const auto error_in = [&](const std::string& rule) {
+    return error_of(fmt::format(R"({{"name": "p", "rules": [{}]}})", rule));
+  };
+  EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "No Name"})"), mentions("/rules/0/backend"));
+  EXPECT_THAT(error_in(R"({"layers": ["a"], "set": ["reorders"]})"), mentions("/rules/0/set"));
+  EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "mkl", "at_most": {"stride": 1}})"),
+              mentions("stride"));
+  EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "mkl", "where": {}})"),
+              mentions("/rules/0/where"));
+  EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "mkl", "types": ["f99"]})"),
+              mentions("/rules/0/types/0"));
 }
 
 TEST_F(fusion, gives_tensors_of_steps_in_s8_their_types) {

@@ -10,6 +10,9 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <layerbench/model/fusion.hpp>
+#include <layerbench/op/builtin.hpp>
+
 #include "support/golden.hpp"
 #include "support/mentions.hpp"
 #include "support/program.hpp"
@@ -280,6 +283,40 @@ TEST_F(Compare, NamesTheFastestBackendOfEachLayer) {
   EXPECT_THAT(tool({"compare", "--across=backend", both}).out,
               AllOf(mentions("best of", "no reorders", "other", "relu1"), Not(HasSubstr("conv1"))));
   EXPECT_EQ(tool({"compare", "--across=backend", golden}).exit_code, 5) << "one backend";
+
+  const std::vector<std::string> as_plan{"compare", "--across=backend", "--format=plan"};
+  const auto plan_of = [&](const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = as_plan;
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return tool(arguments).exit_code;
+  };
+  EXPECT_EQ(plan_of({both}), 2) << "several cases";
+  json::value changed = json::value::parse(json::read_text(both));
+  json::value steps =
+      json::value::parse(changed["context"]["manifest"].get_ref<const std::string&>());
+  for (const char* backend : {"reference", "other"}) {
+    const std::string case_of = fmt::format("inference/{}/f32/", backend);
+    steps.erase(case_of + "small/batch:2");
+    steps.erase(case_of + "tiny/batch:4");
+    for (json::value& layer : steps.at(case_of + "tiny/batch:2")) {
+      if (layer.at(0) == "relu1") layer.at(5)["layers"] = {"relu1", "relu2", "relu3"};
+    }
+  }
+  changed["context"]["manifest"] = steps.dump();
+  std::erase_if(changed["benchmarks"].get_ref<json::value::array_t&>(), [](const auto& row) {
+    const auto name = row.at("name").template get<std::string>();
+    return name.find("/tiny/") == name.npos || name.find("/batch:2/") == name.npos;
+  });
+  const std::string one = file("one.json", [&](json::value& copy) { copy = changed; });
+  const std::string best = path("best.json");
+  ASSERT_EQ(plan_of({one, "-o", best}), 0);
+  const model::fusion_plan plan = model::load_fusion(best, op::builtin_catalog());
+  ASSERT_THAT(plan.rules, SizeIs(1));
+  EXPECT_EQ(plan.rules.front().backend, "other");
+  EXPECT_THAT(plan.rules.front().layers,
+              ::testing::UnorderedElementsAre("relu1", "relu2", "relu3"));
+  EXPECT_EQ(plan_of({one, "--margin=120"}), 5) << "nothing is moved";
+  EXPECT_EQ(tool({"compare", golden, both, "--format=plan"}).exit_code, 2);
   EXPECT_EQ(tool({"compare", "--across=backend", both, "--format=csv"}).exit_code, 2);
   EXPECT_EQ(tool({"compare", both}).exit_code, 2) << "two sides";
 }

@@ -1,6 +1,9 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -405,6 +408,38 @@ TEST(Predict, AddsWhatTheKernelsOfAnEngineTakeLonger) {
   }
   factors = json::value::array({1.5});
   EXPECT_EQ(predicted("text").exit_code, 3);
+}
+
+TEST(Predict, HasNoFactorsForCallsOfALibraryThatTheFusionPlanNames) {
+  const testing::temporary_directory scratch;
+  json::value file = overhead_file("torch");
+  file["engine_overheads"][0]["kernel_factors"] = {{"activation_relu", 4}, {"conv", 0.5}};
+  std::string ours = file_of(layers).dump();
+  constexpr std::string_view key = "n:2,c:3,h:8,w:8,k:4,r:3,s:3,pad:1";
+  for (std::size_t at = 0; (at = ours.find(key, at)) != std::string::npos; at += key.size())
+    ours.insert(at + key.size(), ",backend:mkl");
+  const testing::outcome done =
+      tool({"predict", scratch.write("r.json", ours).string(), "--model", "tiny", "--as", "torch",
+            "--engine-overhead", scratch.write("o.json", file.dump()).string(), "--format=json"});
+  const json::value one = json::value::parse(done.out).at("predictions").at(0);
+  EXPECT_EQ(testing::keys(one.at("engine").at("kernel_seconds")),
+            std::set<std::string>{"activation_relu"});
+}
+
+TEST(Predict, SaysWhereAnEngineHasAnotherOneDnn) {
+  const testing::temporary_directory scratch;
+  const auto says = [&](const char* own) {
+    json::value engine = overhead_file("torch");
+    engine["context"].update({{"torch_version", "2.15.0"}, {"torch_onednn_version", own}});
+    json::value ours = file_of(layers);
+    ours["context"]["onednn_version"] = "3.2.1";
+    const testing::outcome done =
+        tool({"predict", scratch.write("r.json", ours.dump()).string(), "--model", "tiny", "--as",
+              "torch", "--engine-overhead", scratch.write("o.json", engine.dump()).string()});
+    return done.err;
+  };
+  EXPECT_THAT(says("3.13.3"), mentions("torch 2.15.0", "3.13.3", "3.2.1"));
+  EXPECT_THAT(says("3.2.1"), ::testing::Not(HasSubstr("3.2.1")));
 }
 
 TEST(Predict, RefusesOverheadsOfOtherConditions) {

@@ -110,9 +110,12 @@ void add_compare(CLI::App& app) {
       "faster, what slower");
   const auto options = std::make_shared<command_options>();
   add_options(*command, *options);
-  const std::shared_ptr<const common_options> common = add_common(*command);
+  const std::shared_ptr<const common_options> common =
+      add_common(*command, {"text", "json", "csv", "plan"});
   command->callback([common, options] {
     const auto across = from_name<analysis::compared_dimension>(options->compare.dimension);
+    if (common->format == "plan" && across != analysis::compared_dimension::backend)
+      throw usage_error("--format=plan: is for --across=backend");
     if (across && analysis::compares_equals(*across)) {
       compare_all_files(*options, *common, *across);
     } else {

@@ -141,6 +141,7 @@ std::string compare_backends(std::span<const result::results> files, const std::
     throw usage_error("--across=backend has neither --fail-on-regression nor --format=csv");
   }
   const analysis::backend_comparison all = analysis::compare_backends(files, of_analysis(chosen));
+  if (format == "plan") return json_text(fusion_plan_of(all));
   return format == "text" ? text(all, chosen.shown) : json_text(to_json(all));
 }
 

@@ -52,8 +52,8 @@ analysis::node_comparison compare_nodes(std::span<const result::results> files,
 analysis::date_comparison compare_dates(std::span<const result::results> files,
                                         const compare_options& chosen);
 
-/// The fastest backend in `files` for each layer, in the format text or json. Throws usage_error
-/// for options that are of two sides.
+/// The fastest backend in `files` for each layer, in the format text or json, or as a fusion plan.
+/// Throws usage_error for options that are of two sides.
 std::string compare_backends(std::span<const result::results> files, const std::string& format,
                              const compare_options& chosen);
 

@@ -14,6 +14,7 @@ import importlib.util
 import json
 import os
 import pathlib
+import re
 import statistics
 import sys
 import time
@@ -91,6 +92,8 @@ class Torch:
         import torch
         import engine_model
         self.torch, self.version = torch, torch.__version__
+        found = re.search(r'MKL-DNN v([0-9.]+)', torch.__config__.show())
+        self.onednn_version = found[1] if found else None
         torch.set_num_threads(threads)
         torch.set_num_interop_threads(1)
         self.model = engine_model.Model(json.loads((folder / 'model.json').read_text()))
@@ -409,7 +412,8 @@ def serve(folder, name, threads, answer):
     settings = timed.engine.settings
     if dtype_of(folder) == 's8':
         settings += '; ' + timed.engine.settings_s8
-    answer({'version': timed.engine.version, 'settings': settings})
+    answer({'version': timed.engine.version, 'settings': settings,
+            'onednn_version': getattr(timed.engine, 'onednn_version', None)})
     while True:
         since, used = time.monotonic(), time.process_time()
         if not sys.stdin.readline():

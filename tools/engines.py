@@ -376,6 +376,8 @@ class Results:
     def add_engine(self, engine, ready):
         self.context[f'{engine}_version'] = ready['version']
         self.context[f'{engine}_settings'] = ready['settings']
+        if ready['onednn_version']:
+            self.context[f'{engine}_onednn_version'] = ready['onednn_version']
 
     def add_round(self, engine, case, measured, threads):
         self.rounds.setdefault(f'chain/{case}', []).append(counters_of(measured, threads))
@@ -660,7 +662,7 @@ def kernel_factors(calls, case, overhead):
     over its layers, where all of them are slower, or all are faster, by a factor of CLEAR. What the
     profile says is scaled to its steps, which ran in turns with the predicted calls and without a
     profiler. Nothing without a profile that names layers; without kinds that the engine joins to other
-    layers."""
+    layers, and without calls that were timed in the engine's library by the fusion plan."""
     layers = case.get('layers', [])
     if not layers:
         return {}
@@ -673,8 +675,9 @@ def kernel_factors(calls, case, overhead):
                      'with more --rounds', 1)
     factors = {}
     for layer, seconds in zip(layers, own):
-        factors.setdefault(layer['kernel'], []).append(
-            seconds * step / profiled / layer['predicted_seconds'])
+        if layer['kernel']:
+            factors.setdefault(layer['kernel'], []).append(
+                seconds * step / profiled / layer['predicted_seconds'])
     return {'kernel_factors': {
         kernel: statistics.geometric_mean(of) for kernel, of in factors.items()
         if min(of) > CLEAR or JOINED < min(of) <= max(of) < 1 / CLEAR}}

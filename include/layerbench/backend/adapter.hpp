@@ -72,6 +72,12 @@ class plan_of final : public plan<B, Op> {
 
 namespace detail {
 
+template <backend B, class Op>
+[[nodiscard]] bool has_plan_of([[maybe_unused]] const op::any& op) {
+  if constexpr (implements<B, Op>) return op.get<Op>() != nullptr && plan<B, Op>::is_for(op);
+  return false;
+}
+
 /// Null where `op` is none of that type. Throws unsupported where the plan lacks something.
 template <backend B, class Op>
 [[nodiscard]] std::unique_ptr<any_plan> plan_if_of_type(
@@ -107,7 +113,7 @@ template <backend B, op::operation... Ops>
     return std::make_unique<B>(threads);
   };
   entry.has_plan = []([[maybe_unused]] const op::any& op) {
-    return ((implements<B, Ops> && op.get<Ops>() != nullptr) || ...);
+    return (detail::has_plan_of<B, Ops>(op) || ...);
   };
   entry.make_plan = []([[maybe_unused]] any_backend& on, [[maybe_unused]] const op::any& op,
                        [[maybe_unused]] const plan_request& request) {

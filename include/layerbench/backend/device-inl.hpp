@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include <layerbench/backend/algorithm_parts.hpp>
@@ -68,7 +70,15 @@ LAYERBENCH_INLINE std::unique_ptr<recording> compute_device::record(
 }
 
 LAYERBENCH_INLINE bool compute_device::implements_op(const op::any& op) const {
-  return (between_ranks_ && op.name() == op::allreduce::name) || entry_.has_plan(op);
+  const backend_entry* const entry = entry_for(op);
+  return (between_ranks_ && op.name() == op::allreduce::name) ||
+         (entry != nullptr && entry->has_plan(op));
+}
+
+LAYERBENCH_INLINE const backend_entry* compute_device::entry_for(const op::any& op) const {
+  if (op.backend().empty() || op.backend() == entry_.name) return &entry_;
+  const auto found = std::ranges::find(others_, op.backend(), &backend_entry::name);
+  return found == others_.end() ? nullptr : &*found;
 }
 
 LAYERBENCH_INLINE std::unique_ptr<any_plan> compute_device::plan(const op::any& op,
@@ -80,6 +90,15 @@ LAYERBENCH_INLINE std::unique_ptr<any_plan> compute_device::plan(const op::any& 
 
 LAYERBENCH_INLINE std::unique_ptr<any_plan> compute_device::make_plan(const op::any& op,
                                                                       plan_request request) {
+  const backend_entry* const entry = entry_for(op);
+  if (entry == nullptr) {
+    throw unsupported(fmt::format("{} cannot be used beside {}", op.backend(), entry_.name));
+  }
+  if (entry != &entry_) {
+    std::unique_ptr<compute_device>& other = opened_others_[op.backend()];
+    if (!other) other = entry->make_device(threads_);
+    return other->make_plan(op, std::move(request));
+  }
   activate();  // libraries choose algorithms by the thread count
   request.type = op.own_type().value_or(request.type);
   request.how = op.how();

@@ -40,7 +40,7 @@ class compute_device {
   [[nodiscard]] bool waits() const { return entry_.waits; }
   /// Whether its memory and threads are this program's.
   [[nodiscard]] bool is_host() const { return entry_.on_host; }
-  /// Whether there is a plan for that kind of op.
+  /// Whether there is a plan for that kind of op, on the backend that it names.
   [[nodiscard]] bool implements_op(const op::any& op) const;
   /// Bytes of the last-level caches that its threads use, together.
   [[nodiscard]] std::size_t cache_bytes() const;
@@ -59,8 +59,14 @@ class compute_device {
   /// Throws not_enough_memory if the system is known to lack these bytes.
   void require_memory(std::size_t bytes) const { entry_.require_memory(bytes); }
 
+  /// The backends in the same memory that ops of this device may name (op::any::backend).
+  void set_others(std::vector<backend_entry> others) { others_ = std::move(others); }
+
   // As in any_backend:
-  void activate() { opened().activate(); }
+  void activate() {
+    opened().activate();
+    for (const auto& [name, other] : opened_others_) other->activate();
+  }
   [[nodiscard]] std::unique_ptr<device_memory> allocate(std::size_t bytes) {
     return opened().allocate(bytes);
   }
@@ -105,6 +111,8 @@ class compute_device {
 
  private:
   [[nodiscard]] any_backend& opened();
+  /// The entry of the backend that computes the op; null where it is not one of set_others().
+  [[nodiscard]] const backend_entry* entry_for(const op::any& op) const;
 
   /// What its threads use of the machine; nothing on GPUs.
   struct machine_parts {
@@ -115,6 +123,8 @@ class compute_device {
   [[nodiscard]] const machine_parts& used_parts() const;
 
   backend_entry entry_;
+  std::vector<backend_entry> others_;
+  std::map<std::string, std::unique_ptr<compute_device>> opened_others_;
   int threads_;
   std::unique_ptr<any_backend> backend_;
   mutable std::optional<machine_parts> used_parts_;

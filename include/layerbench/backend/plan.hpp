@@ -98,6 +98,8 @@ class any_plan {
   static constexpr bool has_post_ops = false;
   /// Whether a plan computes with the types, scales and zero points that its op names.
   static constexpr bool has_quantization = false;
+  /// Whether a backend has the plan for this op, of the plan's type.
+  [[nodiscard]] static bool is_for(const op::any& /*op*/) { return true; }
   /// Whether a plan can be called in this manner.
   [[nodiscard]] static constexpr bool has(op::manner how) { return how == op::manner::direct; }
 

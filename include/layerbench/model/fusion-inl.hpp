@@ -59,40 +59,85 @@ namespace detail {
   return texts;
 }
 
-/// Reads a rule that says how ops are called.
-[[nodiscard]] inline fusion_rule read_manner(const json::cursor& at, const op::catalog& catalog) {
-  at.check_keys({"ops", "set", "unless"}, {"ops", "set"});
+/// Reads values of fields that ops have.
+[[nodiscard]] inline record_fields read_some(const json::cursor& at, record_fields fields) {
+  for (record_field& field : fields) field.required = false;
+  json::read_fields(at, {}, fields);
+  std::erase_if(fields, [&](const record_field& field) { return !at.has(field.name); });
+  if (fields.empty()) at.fail("has no field");
+  return fields;
+}
+
+/// Reads a rule that says how ops are called, or by which backend.
+[[nodiscard]] inline fusion_rule read_calls(const json::cursor& at, const op::catalog& catalog) {
+  fusion_rule rule{.is_of_calls = true};
+  if (at.has("backend")) {
+    rule.backend = at["backend"].text();
+    if (!is_name(rule.backend)) at["backend"].fail("expected the name of a backend");
+  }
+  if (at.has("layers")) {
+    at.check_keys({"layers", "backend"}, {"layers", "backend"});
+    rule.layers = at["layers"].texts();
+    return rule;
+  }
+  at.check_keys({"ops", "set", "backend", "types", "where", "unless", "at_most"}, {"ops"});
   std::vector<std::string_view> ops;
   for (const op::entry& entry : catalog) ops.push_back(entry.name);
-  fusion_rule rule;
   rule.ops = read_known(at["ops"], ops);
+  if (at.has("types")) {
+    for (const std::string& name :
+         read_known(at["types"], {dtype_names.begin(), dtype_names.end()}))
+      rule.types.push_back(dtype_from(name).value());
+  }
   const auto& manners = enum_names<op::manner>;
   std::vector<std::string_view> flags(manners.begin() + 1, manners.end());  // that all ops have
   for (const std::string& name : rule.ops) {
     record_fields fields = std::ranges::find(catalog, name, &op::entry::name)->default_fields();
     std::erase_if(flags,
                   [&](std::string_view flag) { return find_field(fields, flag) == nullptr; });
-    if (!at.has("unless")) continue;
-    const json::cursor unless = at["unless"];
-    for (record_field& field : fields) field.required = false;
-    json::read_fields(unless, {}, fields);
-    std::erase_if(fields, [&](const record_field& field) { return !unless.has(field.name); });
-    if (fields.empty()) unless.fail("has no field");
-    rule.unless = std::move(fields);
+    if (at.has("where")) rule.where = read_some(at["where"], fields);
+    if (at.has("unless")) rule.unless = read_some(at["unless"], fields);
+    if (!at.has("at_most")) continue;
+    std::vector<std::string_view> sizes{"threads", "elements"};
+    for (const record_field& field : fields) {
+      if (std::holds_alternative<std::int64_t>(field.value)) sizes.push_back(field.name);
+    }
+    at["at_most"].check_keys(sizes, {});
+    for (const std::string_view size : sizes) {
+      if (!at["at_most"].has(size)) continue;
+      rule.at_most[std::string(size)] = json::read_size(at["at_most"][size], {});
+    }
   }
+  if (!at.has("set")) return rule;
   const std::vector<std::string> set = read_known(at["set"], flags);
   if (set.size() > 1) at["set"].fail("has several fields; an op is called in one manner");
   rule.how = from_name<op::manner>(set.front()).value();
   return rule;
 }
 
-/// Whether a rule that says how ops are called applies to one with these fields.
-[[nodiscard]] inline bool applies(const fusion_rule& rule, const record_fields& fields) {
+/// Whether a rule of calls applies to a layer.
+[[nodiscard]] inline bool applies(const fusion_rule& rule, const layer& to, dtype type,
+                                  std::optional<int> threads) {
+  const auto listed = [](const auto& all, const auto& one) {
+    return std::ranges::find(all, one) != all.end();
+  };
+  if (!rule.layers.empty()) return listed(rule.layers, to.name);
+  const bool of_type = rule.types.empty() || listed(rule.types, to.op.own_type().value_or(type));
+  if (!listed(rule.ops, to.op.name()) || !of_type) return false;
+  const record_fields fields = to.op.fields();
   const auto has = [&](const record_field& wanted) {
     return json::write_value(find_field(fields, wanted.name)->value) ==
            json::write_value(wanted.value);
   };
-  return rule.unless.empty() || !std::ranges::all_of(rule.unless, has);
+  const auto within = [&](const auto& limit) {
+    const auto& [name, most] = limit;
+    if (name == "threads") return threads && *threads <= most;
+    if (name == "elements")
+      return elements(to.op.operands(op::pass::fwd, type).front().extents) <= most;
+    return std::get<std::int64_t>(find_field(fields, name)->value) <= most;
+  };
+  return std::ranges::all_of(rule.where, has) && std::ranges::all_of(rule.at_most, within) &&
+         (rule.unless.empty() || !std::ranges::all_of(rule.unless, has));
 }
 
 /// Reads a rule that joins layers. `ops` are those with post-ops.
@@ -151,17 +196,17 @@ namespace detail {
   return rules;
 }
 
-/// The model with ops called as the rules say.
-[[nodiscard]] inline graph with_manners(graph g, const fusion_plan& plan) {
+/// The model with ops called as the rules say: by the first one that applies.
+[[nodiscard]] inline graph with_calls(graph g, const fusion_plan& plan, dtype type,
+                                      std::optional<int> threads) {
   for (layer& one : g.layers) {
-    for (const fusion_rule& rule : plan.rules) {
-      if (rule.joins_layers()) continue;
-      if (std::ranges::find(rule.ops, one.op.name()) == rule.ops.end()) continue;
-      if (!applies(rule, one.op.fields())) continue;
-      one.op = one.op.called(rule.how);
-      const std::string reason = why_inference_only(one.op);
-      if (!reason.empty()) g.inference_only = fmt::format("'{}' {}", one.name, reason);
-    }
+    const auto rule = std::ranges::find_if(plan.rules, [&](const fusion_rule& known) {
+      return known.is_of_calls && applies(known, one, type, threads);
+    });
+    if (rule == plan.rules.end()) continue;
+    one.op = one.op.called(rule->how).on(rule->backend);
+    const std::string reason = why_inference_only(one.op);
+    if (!reason.empty()) g.inference_only = fmt::format("'{}' {}", one.name, reason);
   }
   g.fusion = plan.name;
   return g;
@@ -186,7 +231,9 @@ class fuser {
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       if (!is_taken_in(i)) begin_call(i);
     }
-    for (const fusion_rule& rule : plan_.rules) require_joined(rule);
+    for (const fusion_rule& rule : plan_.rules) {
+      if (rule.joins_layers()) require_joined(rule);
+    }
     std::vector<std::size_t> position(layers_.size());  // of calls, by their last layers
     for (std::size_t i = 0; i < layers_.size(); ++i) {
       const fused_call& call = calls_[call_of_[i]];
@@ -373,8 +420,9 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
   const json::cursor rules = file["rules"];
   rules.require_array();
   for (std::size_t i = 0; i < rules.get().size(); ++i) {
-    plan.rules.push_back(rules[i].has("set") ? detail::read_manner(rules[i], catalog)
-                                             : detail::read_rule(rules[i], ops));
+    const bool is_of_calls = rules[i].has("set") || rules[i].has("backend");
+    plan.rules.push_back(is_of_calls ? detail::read_calls(rules[i], catalog)
+                                     : detail::read_rule(rules[i], ops));
   }
   if (file.has("weights")) plan.weights = detail::read_narrow_weights(file["weights"]);
   if (plan.rules.empty() && !plan.weights) rules.fail("has no rule");
@@ -384,13 +432,13 @@ LAYERBENCH_INLINE fusion_plan load_fusion(const std::filesystem::path& path,
 }
 
 LAYERBENCH_INLINE graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog,
-                              dtype type) {
+                              dtype type, std::optional<int> threads) {
   const bool has_such_type = type == dtype::f32 || type == dtype::f16 || type == dtype::bf16;
   if (plan.weights && !has_such_type) {
     throw usage_error(fmt::format("--fusion: {} is for f32, f16 and bf16, and not for --dtype={}",
                                   plan.name, name(type)));
   }
-  graph result = detail::with_manners(g, plan);
+  graph result = detail::with_calls(g, plan, type, threads);
   if (plan.joins_layers()) result = detail::fuser(result, plan, catalog).result();
   if (plan.weights) result = with_narrow_weights(std::move(result), *plan.weights);
   if (type != dtype::s8 || !plan.int8) return result;

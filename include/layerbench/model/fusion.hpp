@@ -3,7 +3,9 @@
 #pragma once
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,19 +20,26 @@ namespace layerbench::model {
 
 /// Which layers a call takes in. Each layer must be the only reader of the one before it. A rule is
 /// for ops and says what may follow, or for `layers` of one model, all of which are one call. A
-/// rule that says how its ops are called joins nothing.
+/// rule that says how its ops or layers are called, or by which backend, joins nothing.
 struct fusion_rule {
   std::vector<std::string> ops = {};     ///< of the first layer
   std::vector<std::string> layers = {};  ///< by name, the first one first
   /// The stages that follow it, in order. Each takes in at most one layer: `batchnorm`, which is
   /// folded into weights and bias, `add`, `activation`, or the kind of an activation.
   std::vector<std::vector<std::string>> then = {};
+  bool is_of_calls = false;             ///< it says what follows, and joins nothing
   op::manner how = op::manner::direct;  ///< in which `ops` are called
+  std::string backend = {};             ///< which computes them; empty: that of the step
+  std::vector<dtype> types = {};        ///< of the steps that it is for; empty: all
+  record_fields where = {};             ///< only where these fields have these values
   record_fields unless = {};  ///< but not where these fields, if there are any, have these values
-  bool repeat = false;        ///< the last stage takes in as many layers as there are
-  bool in_place = false;      ///< an addition overwrites a source that no later layer reads
+  /// Only up to these values of fields, `elements` of the first source, and `threads`, if these are
+  /// known.
+  std::map<std::string, std::int64_t> at_most = {};
+  bool repeat = false;    ///< the last stage takes in as many layers as there are
+  bool in_place = false;  ///< an addition overwrites a source that no later layer reads
 
-  [[nodiscard]] bool joins_layers() const { return how == op::manner::direct; }
+  [[nodiscard]] bool joins_layers() const { return !is_of_calls; }
 };
 
 struct fusion_plan {
@@ -45,6 +54,10 @@ struct fusion_plan {
   /// has the same layers, and can be trained as before.
   [[nodiscard]] bool joins_layers() const {
     return int8 || std::ranges::any_of(rules, &fusion_rule::joins_layers);
+  }
+  /// Whether calls depend on the machine and the run, not on the model alone.
+  [[nodiscard]] bool names_backends() const {
+    return std::ranges::any_of(rules, [](const auto& rule) { return !rule.backend.empty(); });
   }
 };
 
@@ -63,10 +76,10 @@ inline constexpr std::string_view no_fusion = "none";
 /// The model as the plan fuses it, for inference only if the plan joins layers. A fused layer is
 /// named after all layers in it, joined by '+', and stands where the last of them stood. An
 /// addition is part of the call of its first source that can take it in. In a step of s8 tensors
-/// have the types that the plan says, in others the weights of products. Throws bad_input for a
-/// rule whose `layers` cannot be one call.
+/// have the types that the plan says, in others the weights of products. Without `threads` rules
+/// for few threads do not apply. Throws bad_input for a rule whose `layers` cannot be one call.
 [[nodiscard]] graph fused(const graph& g, const fusion_plan& plan, const op::catalog& catalog,
-                          dtype type = dtype::f32);
+                          dtype type = dtype::f32, std::optional<int> threads = {});
 
 }  // namespace layerbench::model
 

@@ -247,7 +247,8 @@ concept operation = requires(const Op& op, pass p, dtype type) {
 }
 
 /// An op of any type, as a value, and how it is called. The op may be defined outside this library.
-/// If it has an own data type, it computes in that, whatever the type of the step.
+/// If it has an own data type, it computes in that, whatever the type of the step. If it names a
+/// backend, that computes it in a step of another one.
 class any {
  public:
   template <operation Op>
@@ -269,6 +270,7 @@ class any {
   [[nodiscard]] std::string key() const {
     std::string text = layerbench::key(fields());
     if (own_type_) text.append(",type:").append(layerbench::name(*own_type_));
+    if (!backend_.empty()) text.append(",backend:").append(backend_);
     return text;
   }
   [[nodiscard]] std::optional<dtype> own_type() const { return own_type_; }
@@ -276,6 +278,14 @@ class any {
   [[nodiscard]] any in(dtype type) const {
     any result = *this;
     result.own_type_ = type;
+    return result;
+  }
+  /// Empty: that of the step.
+  [[nodiscard]] const std::string& backend() const { return backend_; }
+  /// The same op, computed by the backend of that name.
+  [[nodiscard]] any on(std::string backend) const {
+    any result = *this;
+    result.backend_ = std::move(backend);
     return result;
   }
   [[nodiscard]] manner how() const { return manner_; }
@@ -300,6 +310,7 @@ class any {
   [[nodiscard]] any verified_as() const {
     any result = self_->verified_as();
     result.own_type_ = own_type_;
+    result.backend_ = backend_;
     result.manner_ = manner_;
     return result;
   }
@@ -346,6 +357,7 @@ class any {
 
   std::shared_ptr<const interface> self_;
   std::optional<dtype> own_type_;
+  std::string backend_;
   manner manner_ = manner::direct;
 };
 
@@ -371,10 +383,12 @@ template <operation Op>
   return op;
 }
 
-/// The op with these values of its fields, in the same own type. The catalog must have it.
+/// The op with these values of its fields, in the same own type, on the same backend. The catalog
+/// must have it.
 [[nodiscard]] inline any with_fields(const any& of, const record_fields& fields,
                                      const catalog& all) {
-  const any changed = std::ranges::find(all, of.name(), &entry::name)->create(fields);
+  const any changed =
+      std::ranges::find(all, of.name(), &entry::name)->create(fields).on(of.backend());
   return of.own_type() ? changed.in(*of.own_type()) : changed;
 }
 

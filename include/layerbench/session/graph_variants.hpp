@@ -19,6 +19,7 @@
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/problem_list.hpp>
+#include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/shape/dtype.hpp>
 
@@ -39,14 +40,17 @@ class model_names {
   std::map<std::string, std::filesystem::path> seen_;
 };
 
-/// A graph of a model file: the model with one fusion, or a row of a sweep. One case
-/// per data type.
+/// A graph of a model file: the model with one fusion, or a row of a sweep. One case per data type
+/// and number of threads, on which a plan's calls may depend.
 struct model_variant {
-  model::graph graph;
-  std::optional<model::graph> in_integers = {};  ///< of s8, if it differs
+  model::graph plain;
+  const model::fusion_plan* plan = nullptr;  ///< null: none
 
-  [[nodiscard]] const model::graph& in(const std::string& type) const {
-    return in_integers && type == name(dtype::s8) ? *in_integers : graph;
+  [[nodiscard]] model::graph in(dtype type, int threads, const registry& known) const {
+    if (plan == nullptr) return plain;
+    // The weights of a plan are those of f32 in all types.
+    const bool matters = plan->int8 || !plan->weights;
+    return model::fused(plain, *plan, known.ops, matters ? type : dtype::f32, threads);
   }
 };
 
@@ -87,10 +91,33 @@ inline void require_rows_only(const options& o,
   }
 }
 
+/// Takes the backends that cannot run here out of the plan's rules: its calls are then those of the
+/// case's backend. Notes them. Throws usage_error for a backend that nobody knows.
+inline void leave_out_backends(model::fusion_plan& plan, const options& o, const registry& known,
+                               std::vector<std::string>& notes) {
+  std::map<std::string, std::string> missing;  // with the reason
+  for (model::fusion_rule& rule : plan.rules) {
+    if (rule.backend.empty()) continue;
+    std::optional<std::string> reason;
+    try {
+      reason = reason_against(rule.backend, o.list || o.list_tests, known);
+    } catch (const error& unknown) {
+      throw usage_error(fmt::format("--fusion={}: {}", plan.name, unknown.what()));
+    }
+    if (!reason) continue;
+    missing[rule.backend] = *reason;
+    rule.backend.clear();
+  }
+  for (const auto& [name, reason] : missing) {
+    notes.push_back(fmt::format("--fusion={}: without backend {} ({}), whose calls --backend makes",
+                                plan.name, name, reason));
+  }
+}
+
 /// The fusion plans that were asked for; nothing stands for none. Throws bad_input,
-/// nothing_matched.
+/// nothing_matched, usage_error.
 [[nodiscard]] inline std::vector<std::optional<model::fusion_plan>> fusions_of(
-    const options& o, const registry& known) {
+    const options& o, const registry& known, std::vector<std::string>& notes) {
   std::vector<std::optional<model::fusion_plan>> plans;
   for (const std::string& asked : o.fusions) {
     if (asked == model::no_fusion) {
@@ -99,6 +126,7 @@ inline void require_rows_only(const options& o,
     }
     const std::filesystem::path path = model::find_fusion(asked, o.shapes);
     plans.emplace_back(model::load_fusion(path, known.ops));
+    leave_out_backends(*plans.back(), o, known, notes);
     const std::filesystem::path shipped =
         std::filesystem::path(o.shapes) / "fusions" / (plans.back()->name + ".json");
     if (identity_of(shipped) && !is_same_file(path, shipped)) {
@@ -113,12 +141,21 @@ inline void require_rows_only(const options& o,
   return plans;
 }
 
-[[nodiscard]] inline bool same_ops(const model::graph& a, const model::graph& b) {
+/// Whether two variants have the same ops in all cases.
+[[nodiscard]] inline bool same_ops(const model_variant& a, const model_variant& b, const options& o,
+                                   const registry& known) {
   const auto key = [](const model::layer& one) { return one.op.key(); };
-  return std::ranges::equal(a.layers, b.layers, {}, key, key);
+  return std::ranges::all_of(o.dtypes, [&](const std::string& type) {
+    return std::ranges::all_of(o.threads, [&](int threads) {
+      const dtype of = dtype_from(type).value();
+      return std::ranges::equal(a.in(of, threads, known).layers, b.in(of, threads, known).layers,
+                                {}, key, key);
+    });
+  });
 }
 
-/// The variants of a model file: the rows of a sweep, or the model as each of the `fusions` has it.
+/// The variants of a model file: the rows of a sweep, or the model as each of the `fusions` has it,
+/// which must outlive them.
 [[nodiscard]] inline std::vector<model_variant> variants_of(
     const model::graph& graph, const std::vector<std::optional<model::fusion_plan>>& fusions,
     const options& o, const registry& known) {
@@ -126,31 +163,29 @@ inline void require_rows_only(const options& o,
   if (is_sweep(graph)) {
     require_rows_only(o, fusions, graph);
     // Without a plan first, so that names of rows do not depend on the order of the option.
-    std::vector<std::optional<model::fusion_plan>> plans = fusions;
-    std::ranges::stable_partition(plans, [](const auto& plan) { return !plan; });
+    std::vector<const model::fusion_plan*> plans;
+    for (const auto& plan : fusions) plans.push_back(plan ? &*plan : nullptr);
+    std::ranges::stable_partition(plans, [](const auto* plan) { return plan == nullptr; });
     for (const model::graph& row : model::rows_of(graph)) {
       const auto first = std::ssize(variants);
-      for (const auto& plan : plans) {
-        model_variant variant{plan ? model::fused(row, *plan, known.ops) : row};
+      for (const model::fusion_plan* const plan : plans) {
+        const model_variant variant{row, plan};
         const auto is_same = [&](const model_variant& other) {
-          return same_ops(other.graph, variant.graph);
+          return same_ops(other, variant, o, known);
         };
         // What a plan does not change is timed once.
         if (std::any_of(variants.begin() + first, variants.end(), is_same)) continue;
-        variants.push_back(std::move(variant));
-        if (!plan || variants.back().graph.inference_only.empty()) continue;
+        variants.push_back(variant);
+        const model::graph changed =
+            variant.in(dtype_from(o.dtypes.front()).value(), o.threads.front(), known);
+        if (plan == nullptr || changed.inference_only.empty()) continue;
         throw usage_error(fmt::format("--fusion={}: '{}' is a sweep; {}", plan->name, graph.name,
-                                      variants.back().graph.inference_only));
+                                      changed.inference_only));
       }
     }
     return variants;
   }
-  for (const auto& plan : fusions) {
-    variants.push_back({plan ? model::fused(graph, *plan, known.ops) : graph});
-    const bool in_s8 = std::ranges::find(o.dtypes, name(dtype::s8)) != o.dtypes.end();
-    if (!plan || !plan->int8 || !in_s8) continue;
-    variants.back().in_integers = model::fused(graph, *plan, known.ops, dtype::s8);
-  }
+  for (const auto& plan : fusions) variants.push_back({graph, plan ? &*plan : nullptr});
   return variants;
 }
 

@@ -363,7 +363,7 @@ void add_models(const options& o, const registry& known, std::vector<std::string
                 const AddCases& add_cases) {
   require_reusable_memory(o);
   require_numbers(o);
-  const std::vector<std::optional<model::fusion_plan>> fusions = fusions_of(o, known);
+  const std::vector<std::optional<model::fusion_plan>> fusions = fusions_of(o, known, notes);
   const std::vector<model::parameter_values> sizes = sizes_of(o);
   model_names names;
   for (const std::string& model_name : o.models) {
@@ -376,8 +376,8 @@ void add_models(const options& o, const registry& known, std::vector<std::string
                                     format::left_out(*graph.left_out)));
       }
       for (const model_variant& variant : variants_of(graph, fusions, o, known)) {
-        add_cases([&](const auto&, const std::string& type, int) -> const model::graph& {
-          return variant.in(type);
+        add_cases([&](const auto&, const std::string& type, int threads) {
+          return variant.in(dtype_from(type).value(), threads, known);
         });
       }
     }
@@ -408,8 +408,9 @@ LAYERBENCH_INLINE suite make_suite(const options& o, const program& what, const 
     for (const std::string& backend_name : backends) {
       for (const std::string& type : o.dtypes) {
         for (const int threads : o.threads) {
-          const model::graph& graph = graph_of(backend_name, type, threads);
           for (const int streams : o.streams) {
+            const model::graph graph = graph_of(
+                backend_name, type, result::stream_shares{streams, threads}.threads_each());
             for (const std::string& data : o.data) {
               const auto numbers = from_name<number_class>(data).value();
               maker.add_case(

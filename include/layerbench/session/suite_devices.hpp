@@ -7,6 +7,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/backend/timing_mode.hpp>
@@ -38,6 +39,11 @@ class suite_devices {
     auto context = std::make_shared<device_context>(entry.make_device(threads), numbers);
     compute_device& device = context->device();
     if (entry.has_graphs) device.set_timing(timing_);
+    if (entry.on_host) {
+      std::vector<backend_entry> others = known_.backends;
+      std::erase_if(others, [](const backend_entry& other) { return !other.on_host; });
+      device.set_others(std::move(others));
+    }
     if (ranks_ != nullptr) {
       device.set_between_ranks(
           [ranks = ranks_, &device](const op::any& op, const plan_request& request) {

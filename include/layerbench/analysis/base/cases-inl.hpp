@@ -151,13 +151,16 @@ LAYERBENCH_INLINE model::training training_of(const group& files) {
   return optimizer ? model::training_of(*optimizer) : model::training{};
 }
 
-/// The model as a fusion plan of that name fuses it; nothing if no such plan is shipped.
+/// The model as a fusion plan of that name fuses it; nothing if no such plan is shipped, or if its
+/// calls depend on the run.
 [[nodiscard]] inline std::optional<model::graph> fused_by(const std::string& plan,
                                                           const model::graph& graph, dtype type) {
   try {
     const op::catalog catalog = op::builtin_catalog();
     const std::filesystem::path path = model::find_fusion(plan, model::default_shapes_directory());
-    return model::fused(graph, model::load_fusion(path, catalog), catalog, type);
+    const model::fusion_plan loaded = model::load_fusion(path, catalog);
+    if (loaded.names_backends()) return std::nullopt;
+    return model::fused(graph, loaded, catalog, type);
   } catch (const nothing_matched&) {
     return std::nullopt;
   }

@@ -8,6 +8,7 @@
 #include <map>
 #include <optional>
 #include <ranges>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -107,6 +108,7 @@ namespace detail {
 
 LAYERBENCH_INLINE std::string kernel_of(const layer_time& layer) {
   if (const auto op = op::from_key(layer.op, layer.key)) {
+    if (!op->backend().empty()) return "";
     if (const auto* o = op->get<op::conv>()) return kernel_name(*o);
     if (const auto* o = op->get<op::gemm>()) return kernel_name(*o);
     if (const auto* o = op->get<op::pool>()) return kernel_name(*o);
@@ -164,6 +166,24 @@ LAYERBENCH_INLINE std::string add_engine_overhead(prediction& p,
     }
   }
   return fmt::format("no overhead of {} for {} on {}", engine, wanted, device);
+}
+
+LAYERBENCH_INLINE std::vector<std::string> notes_on_engines(
+    std::span<const result::results> files, std::span<const result::results> measured) {
+  std::set<std::string> notes;
+  for (const result::results& of_engine : measured) {
+    for (const std::string engine : {"torch", "torch_compile"}) {
+      const auto own = of_engine.context_value(engine + "_onednn_version");
+      for (const result::results& file : files) {
+        const auto timed = file.context_value("onednn_version");
+        if (!own || !timed || *own == *timed) continue;
+        notes.insert(fmt::format("{} {} has oneDNN {} inside, but the calls were timed with {}",
+                                 engine, of_engine.context_value(engine + "_version").value_or(""),
+                                 *own, *timed));
+      }
+    }
+  }
+  return {notes.begin(), notes.end()};
 }
 
 LAYERBENCH_INLINE std::string known_overheads(std::span<const result::results> files) {

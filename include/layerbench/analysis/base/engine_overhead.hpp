@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/result/measurement.hpp>
@@ -15,7 +16,8 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-/// The kind of kernel that a call of a layer needs.
+/// The kind of kernel that a call of a layer needs; empty where the call was timed in the library
+/// that the engine has for it, so that there is nothing to compare.
 [[nodiscard]] std::string kernel_of(const layer_time& layer);
 
 }  // namespace detail
@@ -25,6 +27,11 @@ namespace detail {
 [[nodiscard]] std::string add_engine_overhead(prediction& p, std::span<const result::results> files,
                                               std::string_view engine,
                                               std::span<const result::results> overheads);
+
+/// What a user should know of the engines of `measured`: those that compute with another oneDNN
+/// than the calls of `files`, by the files of tools/engines.py.
+[[nodiscard]] std::vector<std::string> notes_on_engines(std::span<const result::results> files,
+                                                        std::span<const result::results> measured);
 
 /// The overheads that files have, one a line, and how to measure others.
 [[nodiscard]] std::string known_overheads(std::span<const result::results> files);

@@ -2,13 +2,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <map>
 #include <string>
+#include <vector>
 
 #include <fmt/format.h>
 
 #include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/compare/backends.hpp>
 #include <layerbench/analysis/compare/text.hpp>
+#include <layerbench/base/error.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/shape/json.hpp>
@@ -71,6 +74,35 @@ namespace detail {
     out += '\n';
   }
   return out + text(layers);
+}
+
+/// The layers that are faster on another backend than that of the fastest step, as a fusion plan
+/// for steps of this one. Throws usage_error unless there is one step, of inference and without
+/// another plan, and nothing_matched if no layer is.
+[[nodiscard]] inline json::value fusion_plan_of(const backend_comparison& all) {
+  const result::case_name& of = all.models.front().model_case;
+  if (all.models.size() > 1 || all.models.front().steps.empty() || of.fused() ||
+      of.phase() != "inference") {
+    throw usage_error(
+        "--format=plan: needs result files of one case of inference, without --fusion, which one "
+        "of the backends computes whole");
+  }
+  std::map<std::string, std::vector<std::string>> moved;  // by backend
+  for (const layer_of_backends& layer : all.models.front().layers) {
+    if (layer.best.empty() || layer.best == of.backend || layer.primitive.inserted) continue;
+    if (layer.primitive.layers.empty())
+      throw usage_error("--format=plan: the result files are too old to name all layers");
+    std::vector<std::string>& layers = moved[layer.best];
+    layers.insert(layers.end(), layer.primitive.layers.begin(), layer.primitive.layers.end());
+  }
+  if (moved.empty()) throw nothing_matched("no layer is faster on another backend");
+  json::value rules = json::value::array();
+  for (const auto& [backend, layers] : moved)
+    rules.push_back({{"layers", layers}, {"backend", backend}});
+  return {{"name", "best_of_" + of.model},
+          {"title", fmt::format("layers of {} on the fastest backends, for --backend={}", of.text(),
+                                of.backend)},
+          {"rules", rules}};
 }
 
 /// The comparison as JSON: the contract of docs/formats.md.

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <layerbench/backend/cblas/conv.hpp>
 #include <layerbench/backend/cblas/gemm.hpp>
 #include <layerbench/backend/openblas/backend.hpp>
 
@@ -12,6 +13,12 @@ class plan<openblas::backend, op::gemm> : public cblas::gemm {
   using gemm::gemm;
 };
 
+template <>
+class plan<openblas::backend, op::conv> : public cblas::conv {
+  using conv::conv;
+};
+
 static_assert(implements<openblas::backend, op::gemm>);
+static_assert(implements<openblas::backend, op::conv>);
 
 }  // namespace layerbench

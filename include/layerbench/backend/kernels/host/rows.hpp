@@ -2,12 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 
 /// What a matrix product has before and behind it where a library computes only the product in f32.
 namespace layerbench::host {
 
 inline constexpr const char* bias_rows_name = "layerbench:bias_rows";
+inline constexpr const char* bias_images_name = "layerbench:bias_images";
 inline constexpr const char* round_name = "layerbench:round";
 
 /// Fewest elements for which other threads are worth waking: the grain of PyTorch's loops
@@ -23,6 +25,14 @@ void bias_rows(std::int64_t rows, std::int64_t columns, const T* bias, float* ma
 #pragma omp simd
     for (std::int64_t i = 0; i < columns; ++i) to[i] = static_cast<float>(bias[i]);
   }
+}
+
+/// The same for images n*channels*pixels.
+inline void bias_images(std::int64_t images, std::int64_t channels, std::int64_t pixels,
+                        const float* bias, float* to) {
+#pragma omp parallel for if (images * channels * pixels >= parallel_elements)
+  for (std::int64_t i = 0; i < images * channels; ++i)
+    std::fill_n(to + i * pixels, pixels, bias[i % channels]);
 }
 
 /// Rounds `size` numbers to the type T.
