@@ -104,11 +104,19 @@ TEST(Memory, AddsTheScratchMemoryOfResultFiles) {
   const std::int64_t scratch = with.at("policies").at(0).at("scratch_bytes");
   EXPECT_GT(scratch, 0);
   EXPECT_EQ(bytes_of(with, "kept"), bytes_of(without, "kept") + scratch);
-  const testing::outcome predicted =
-      testing::run(LAYERBENCH_TOOL, {"predict", file, "--model", "resnet50", "--format", "json"});
-  const json::value beside = json::value::parse(predicted.out).at("predictions").at(0);
-  for (const char* policy : {"kept", "reused", "pytorch"})
+  const auto predicted = [&](const char* format) {
+    return testing::run(LAYERBENCH_TOOL,
+                        {"predict", file, "--model", "resnet50", "--format", format})
+        .out;
+  };
+  const json::value beside = json::value::parse(predicted("json")).at("predictions").at(0);
+  std::string cells;
+  for (const char* policy : {"kept", "reused", "pytorch"}) {
     EXPECT_EQ(beside.at("memory_bytes").at(policy), bytes_of(with, policy)) << policy;
+    cells += std::to_string(bytes_of(with, policy)) + ",";
+  }
+  EXPECT_THAT(predicted("csv"), mentions("memory_kept,memory_reused,memory_pytorch", cells));
+  EXPECT_THAT(predicted("text"), mentions("memory: kept 2", "MB, reused 1", "MB, pytorch 1"));
   EXPECT_EQ(memory({"resnet50", "--batch", "7", "--scratch", file}).exit_code, 5);
   EXPECT_EQ(memory({"resnet50", "--fusion", "openvino", "--scratch", file}).exit_code, 5);
 }

@@ -175,16 +175,16 @@ def learned():
 
 
 def changes():
-    """A row per kind of step that two runs of a machine have."""
+    """A row per kind of step of which two runs of a machine have a case."""
     rows = []
     for (kind, disturbed), of in sorted(protocol_errors.changes().items()):
         errors = [error for error, _ in of]
+        within = percent(statistics.quantiles(errors, n=20)[-1], "") if len(of) >= 20 else "-"
         inside = mean(error <= sampling for error, sampling in of)
         rows.append([kind, "yes" if disturbed else "no", str(len(of)), percent(mean(errors), ""),
-                     percent(statistics.median(errors), ""),
-                     percent(statistics.quantiles(errors, n=20)[-1], ""), percent(inside, "")])
-    return markdown(["kind", "disturbed", "pairs of runs", "mean", "median", "19 of 20 within",
-                     "inside both rounds' intervals"], rows, text_columns=2)
+                     percent(statistics.median(errors), ""), within, percent(inside, "")])
+    return markdown(["kind", "disturbed", "pairs", "mean", "median", "19 of 20 within",
+                     "inside the interval of sampling, %"], rows, text_columns=2)
 
 
 def errors(*names):

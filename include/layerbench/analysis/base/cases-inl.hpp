@@ -179,21 +179,21 @@ LAYERBENCH_INLINE std::optional<derived_step> derived_step_of(const model::graph
   const dtype type = dtype_from(model_case.dtype).value_or(dtype::f32);
   if (!plan.empty()) graph = fused_by(plan, *graph, type);
   if (!graph) return std::nullopt;
-  const model::op_names ops = in_place_ops(files).value_or(model::op_names{});
+  const model::op_names ops = in_place_ops(files).value_or(model::usually_in_place());
   model::step calls = model::step_of(*graph, model_case.phase(), type, ops, training_of(files));
   return derived_step{std::move(*graph), std::move(calls)};
 }
 
 LAYERBENCH_INLINE std::vector<result::planned> planned_of(const derived_step& derived,
                                                           const result::case_name& model_case,
-                                                          const group& files) {
+                                                          const group& files, bool with_states) {
   const bool trains = model_case.phase() == "training";
   // Only the library knows the bytes of its tensors, and so which of them share memory.
   const bool reordered = trains || model_case.parameter("layout", "nhwc") == "any" ||
                          model_case.parameters.contains("memory");
   const model::step& calls = derived.calls;
   std::optional<model::step_memory> memory;
-  if (in_place_ops(files) && dtype_from(model_case.dtype) && !reordered)
+  if (with_states && in_place_ops(files) && dtype_from(model_case.dtype) && !reordered)
     memory.emplace(calls, model::least_operand_bytes(calls.type));
   std::vector<result::planned> step;
   const auto primitives =

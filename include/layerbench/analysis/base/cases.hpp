@@ -73,11 +73,12 @@ struct derived_step {
                                                           const result::case_name& model_case,
                                                           const group& files);
 
-/// Its primitives, as a manifest has them. Cache states are added if `files` say which ops ran in
-/// place and the backend cannot have inserted reorders, as it may in training and with layout any.
+/// Its primitives, as a manifest has them. Cache states are added, if wanted, where `files` say
+/// which ops ran in place and the backend cannot have inserted reorders, as it may in training and
+/// with layout any.
 [[nodiscard]] std::vector<result::planned> planned_of(const derived_step& derived,
                                                       const result::case_name& model_case,
-                                                      const group& files);
+                                                      const group& files, bool with_states = true);
 
 /// Whether a manifest's step, without inserted primitives, has the same work as a shape file's.
 [[nodiscard]] bool same_work(const std::vector<result::planned>& known,

@@ -173,7 +173,8 @@ class shape_files {
     try {
       const auto derived = derived_step_of(shipped, path, model_case, files);
       // Nothing can be derived with a fusion plan that is not shipped.
-      const bool same = derived ? same_work(planned.step, planned_of(*derived, model_case, files))
+      const bool same = derived ? same_work(planned.step, planned_of(*derived, model_case, files,
+                                                                     /*with_states=*/false))
                                 : model_case.fused();
       if (!same) return;
       to.text = text_length_of(model_case, shipped);

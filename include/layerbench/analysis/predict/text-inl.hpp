@@ -114,17 +114,16 @@ namespace detail {
                      fmt::join(shown, ", "));
 }
 
-/// The memory of the step, as it ran and under other policies.
+/// The memory of the step by policy.
 [[nodiscard]] inline std::string memory_text(const prediction& p) {
-  if (p.memory.empty()) return "";
-  const auto bytes = [](std::optional<std::int64_t> number) {
-    return units::si(static_cast<double>(*number), "B");
-  };
-  const bool reuses = p.model_case.parameters.contains("memory");
-  return fmt::format("  memory{}: {}; {} {}, {} by PyTorch's caching allocator\n",
-                     p.model_case.streams() > 1 ? " of each stream" : "", bytes(p.memory_bytes()),
-                     bytes(p.memory_bytes(reuses ? memory_policy::kept : memory_policy::reused)),
-                     reuses ? "kept" : "reused", bytes(p.memory_bytes(memory_policy::pytorch)));
+  std::vector<std::string> shown;
+  for (const memory_total& of : p.memory) {
+    shown.push_back(
+        fmt::format("{} {}", name(of.policy), units::si(static_cast<double>(of.bytes()), "B")));
+  }
+  if (shown.empty()) return "";
+  return fmt::format("  memory{}: {}\n", p.model_case.streams() > 1 ? " of each stream" : "",
+                     fmt::join(shown, ", "));
 }
 
 [[nodiscard]] inline std::string throughput_text(const prediction& p) {
