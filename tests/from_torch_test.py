@@ -230,6 +230,66 @@ class Conversion(unittest.TestCase):
                 self.assertEqual(code, 0, err)
                 self.assertEqual([layer["op"] for layer in json.loads(out)["layers"]], ops)
 
+    def test_experts(self):
+        def call(name, target, dims, **args):
+            return {"name": name, "target": target, "module": "", "args": args, "dims": dims}
+
+        def routed(name, columns, **args):
+            rows = "batch" if args.get("scales") else ["batch", 2]
+            return call(name, "layerbench.routed_linear.default", [rows, columns],
+                        experts="%topk_1", outputs=columns, **args)
+
+        def converted(**more):
+            choices = call("topk", "aten.topk.default", ["batch", 2], self="%softmax", k=2, **more)
+            return convert({
+                "layerbench_torch_export": 1, "name": "routed",
+                "inputs": {"x": {"dims": ["batch", 16]}}, "outputs": ["down"],
+                "weights": {"router": [6, 16], "first": [6, 64, 16], "second": [6, 16, 32]},
+                "calls": [
+                    call("linear", "aten.linear.default", ["batch", 6], input="%x",
+                         weight="%router"),
+                    call("softmax", "aten.softmax.int", ["batch", 6], self="%linear", dim=-1),
+                    choices,
+                    call("sum", "aten.sum.dim_IntList", ["batch", 1], self="%topk", dim=[-1],
+                         keepdim=True),
+                    call("div", "aten.div.Tensor", ["batch", 2], self="%topk", other="%sum"),
+                    routed("gate", 32, input="%x", weight="%first"),
+                    routed("up", 32, input="%x", weight="%first"),
+                    call("mul", "aten.mul.Tensor", [["batch", 2], 32], self="%gate",
+                         other="%up"),
+                    routed("down", 16, input="%mul", weight="%second", scales="%div"),
+                ]}, "--no-softmax")
+
+        code, out, err = converted()
+        self.assertEqual(code, 0, err)
+        sizes = {"tokens": "batch", "experts": 6, "top_k": 2}
+        layers = [layer for layer in json.loads(out)["layers"]
+                  if layer["op"] in ("topk", "routed_gemm")]
+        self.assertEqual(
+            [(layer.get("after"), layer["shape"]) for layer in layers],
+            [(None, {"n": "batch", "c": 6, "k": 2, "normalized": True}),
+             *[([], {**sizes, "n": 32, "k": 16, "gather": True})] * 2,
+             (["multiply", "topk"], {**sizes, "n": 16, "k": 32, "scatter": True})])
+        self.assertIn(f"{6 * 16 + 6 * 64 * 16 + 6 * 16 * 32} parameters", err)
+        self.assertEqual(converted(largest=False)[0], 4)
+
+    def test_rows_that_are_split_for_a_product_are_copied(self):
+        code, out, err = convert({
+            "layerbench_torch_export": 1, "name": "split",
+            "inputs": {"x": {"dims": ["batch", 8]}}, "outputs": ["second"],
+            "weights": {"w": [8, 8], "v": [5, 4]},
+            "calls": [
+                {"name": "first", "target": "aten.linear.default", "module": "",
+                 "args": {"input": "%x", "weight": "%w"}, "dims": ["batch", 8]},
+                {"name": "view", "target": "aten.view.default", "module": "",
+                 "args": {"self": "%first", "size": [-1, 4]}, "dims": [["batch", 2], 4]},
+                {"name": "second", "target": "aten.linear.default", "module": "",
+                 "args": {"input": "%view", "weight": "%v"}, "dims": [["batch", 2], 5]},
+            ]}, "--no-softmax")
+        self.assertEqual(code, 0, err)
+        self.assertEqual([layer["op"] for layer in json.loads(out)["layers"]],
+                         ["gemm", "transpose", "gemm"])
+
     def test_masks(self):
         data = stored("attention")
         masked = next(call for call in data["calls"] if "mask" in call)

@@ -263,6 +263,11 @@ const std::vector<bad_file> bad_files{
      model(relu("a", "", "[2, 3, 4]") + "," + relu("b", "", "[3, 8]")),
      "/layers/1/shape",
      {"a", "b", "3x8", "2x3x4"}},
+    {"split_rows",
+     model(layer_of("gemm", R"("m": 1, "n": 4096, "k": 3)") + "," +
+           layer_of("gemm", R"("m": 8, "n": 3, "k": 512)", "", "b")),
+     "/layers/1/shape",
+     {"8x512", "1x4096"}},
     {"addition_of_one", model(relu("b") + "," + join("")), "/layers/1", {"2", "1", "after"}},
     {"addition_of_one_by_name",
      model(relu("b") + "," + join(R"(["b"])")),

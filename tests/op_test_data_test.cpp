@@ -74,10 +74,7 @@ TEST(TestData, OfExpertsHasTheLoad) {
     EXPECT_GE(rows.begin()->first, 0);
     EXPECT_LT(rows.rbegin()->first, o.experts);
     const std::vector<std::int64_t> sizes = routing.group_sizes();
-    for (const auto& [expert, count] : rows) {
-      EXPECT_THAT(sizes, Contains(count));
-      EXPECT_TRUE(count == 1 || o.load != op::expert_load::decode) << count;
-    }
+    for (const auto& [expert, count] : rows) EXPECT_THAT(sizes, Contains(count));
     if (o.load == op::expert_load::hot && o.tokens * o.top_k > 1) {
       EXPECT_EQ(rows[0], std::min(o.tokens * o.top_k / 2, o.tokens));
     }

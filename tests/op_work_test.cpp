@@ -553,7 +553,7 @@ TEST(routed_gemm, reads_the_weights_of_the_experts_that_have_rows) {
     EXPECT_EQ(o.work(pass::fwd).macs, tokens * 2 * 3 * 5);
     return least_bytes(o.operands(pass::fwd, dtype::f32).at(2)) / (4 * 3 * 5);
   };
-  EXPECT_EQ(of(1, expert_load::decode), 2);
+  EXPECT_EQ(of(1, expert_load::balanced), 2);
   EXPECT_EQ(of(3, expert_load::balanced), 6);
   EXPECT_EQ(of(100, expert_load::balanced), 8);
   EXPECT_EQ(of(3, expert_load::hot), 1 + 3);
@@ -564,7 +564,6 @@ TEST(routed_gemm, refuses_loads_that_cannot_be) {
   const routed_gemm o{.tokens = 2, .experts = 4, .top_k = 2};
   const auto refuses = [](routed_gemm changed) { EXPECT_THROW(changed.validate(), invalid_field); };
   refuses({.tokens = 2, .experts = 4, .top_k = 5});
-  refuses({.tokens = 3, .experts = 4, .top_k = 2, .load = expert_load::decode});
   refuses({.tokens = 2, .experts = 2, .top_k = 2, .load = expert_load::hot});
   EXPECT_NO_THROW(o.validate());
   EXPECT_EQ(o.passes(), std::vector{pass::fwd});

@@ -4,7 +4,9 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -169,14 +171,18 @@ TEST_F(Experts, OfATokenChangeFromStepToStepAlikeOnAllBackends) {
   const auto expected = results(testing::reference_backend(), 3);
   EXPECT_NE(expected[0], expected[1]);
   EXPECT_NE(expected[1], expected[2]);
+  std::set<std::string_view> ran;
   testing::on_all_backends(dtype::f32, [&](const backend_entry& backend) {
     const auto context = testing::make_context(backend, 1);
     if (!context->device().implements_op(op::any(op::routed_gemm{}))) return;
+    ran.insert(backend.name);
     const auto found = results(backend, 3);
     for (std::size_t i = 0; i < 3; ++i) {
       EXPECT_THAT(found[i], Pointwise(FloatNear(1e-4F), expected[i])) << backend.name;
     }
   });
+  EXPECT_TRUE(ran.contains("reference"));
+  EXPECT_EQ(ran.contains("onednn"), testing::built_backends().find("onednn") != nullptr);
 }
 
 TEST_F(Experts, OfAllLayersAreTheSameInputOfTheStep) {
@@ -184,6 +190,10 @@ TEST_F(Experts, OfAllLayersAreTheSameInputOfTheStep) {
   EXPECT_EQ(step.inputs, 2U);
   EXPECT_EQ(step.calls[4].tensors[1], 1U);
   EXPECT_EQ(step.calls[6].tensors[2], 1U);
+  std::string other = testing::routed_block;
+  other.insert(other.rfind("\"scatter\""), R"("load": "hot", )");
+  const auto file = directory_.write("other.json", other);
+  EXPECT_EQ(model::inference_step(model::load(file)).inputs, 3U) << "layers with another load";
   EXPECT_THROW(static_cast<void>(model::training_step(model::load(file_), dtype::f32)),
                usage_error);
 }

@@ -1613,10 +1613,11 @@ def recurrent():
 class Text:
     """A network over `tokens` tokens of `width` values, in the order sequence, token.
 
-    Heads have `d` values. With `cached` the number of tokens is a parameter, `tokens` its default, and keys and values of
-    earlier tokens come from a cache. With `llama` normalizations are of kind rms, products have no
-    bias, and queries and keys are turned by their positions; with `head_norm` those are normalized
-    before, head by head. With `experts` and `top_k` each token has a perceptron of its experts."""
+    Heads have `d` values. With `cached` the number of tokens is a parameter, `tokens` its default,
+    and keys and values of earlier tokens come from a cache. With `llama` normalizations are of kind
+    rms, products have no bias, and queries and keys are turned by their positions; with `head_norm`
+    those are normalized before, head by head. With `experts` and `top_k` each token has a
+    perceptron of its experts."""
 
     def __init__(self, net, tokens, width, heads, inner, kind='gelu', cached=False, kv_heads=None,
                  llama=False, d=None, head_norm=None, experts=None, top_k=None):

@@ -221,7 +221,7 @@ inline op::routed_gemm roll(dice& d, std::type_identity<op::routed_gemm> /*tag*/
   o.k = d.between(1, 70);
   o.gather = d.chance();
   o.scatter = d.chance();
-  o.load = d.pick({op::expert_load::balanced, op::expert_load::hot, op::expert_load::decode});
+  o.load = d.pick({op::expert_load::balanced, op::expert_load::hot});
   return o;
 }
 

@@ -593,7 +593,7 @@ void converter::add_copies() {
       reader.inputs[i] = writer;
       const dims from = result_extents(all[writer].op);
       const dims& to = sources[i].extents;
-      if (model::detail::connects(from, to)) continue;
+      if (model::detail::connects(reader.op, from, to)) continue;
       const auto [copy, is_new] = copies.try_emplace({writer, to}, all.size());
       reader.inputs[i] = copy->second;
       if (!is_new) continue;

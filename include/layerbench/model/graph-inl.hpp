@@ -76,5 +76,12 @@ LAYERBENCH_INLINE bool connects(const dims& from, const dims& to) {
          elements(from) == elements(to);
 }
 
+LAYERBENCH_INLINE bool connects(const op::any& reader, const dims& from, const dims& to) {
+  const bool splits = from.size() == 2 && to.size() == 2 && from != to;
+  const bool multiplies =
+      reader.get<op::gemm>() != nullptr || reader.get<op::routed_gemm>() != nullptr;
+  return connects(from, to) && !(splits && multiplies);
+}
+
 }  // namespace detail
 }  // namespace layerbench::model

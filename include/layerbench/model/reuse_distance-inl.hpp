@@ -26,7 +26,7 @@ LAYERBENCH_INLINE std::string call_state::signature() const {
   for (const operand_state& operand : operands) {
     // The memory of a destination may have had another use in the same step.
     const bool written = operand.role == op::role::destination;
-    if (!operand.distance || (written && operand.same_as)) continue;
+    if (!operand.distance || operand.routed || (written && operand.same_as)) continue;
     text += written ? ",dst:" : operand.role == op::role::source ? ",src:" : ",weights:";
     text += *operand.distance < next_to_nothing ? "fresh" : size(*operand.distance);
   }
@@ -86,6 +86,7 @@ LAYERBENCH_INLINE call_state step_memory::state_of(std::size_t call) const {
   for (const op::operand& operand : step_.operands_of(of)) {
     const std::size_t i = found.operands.size();
     operand_state state{operand.role, {}};
+    state.routed = operand.routed.has_value();
     const std::size_t tensor = step_.parts_of(of.tensors[i]).back();
     state.uses = uses_before(tensor, call);
     const auto distance = [&](std::size_t user, std::size_t end) {

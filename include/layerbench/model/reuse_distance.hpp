@@ -37,6 +37,7 @@ struct operand_state {
   std::optional<std::size_t> writer = {};   ///< the last writer, a call of the same step
   std::size_t written_as = 0;               ///< the operand of the last writer
   std::optional<std::size_t> same_as = {};  ///< the operand of the call that it overwrites
+  bool routed = false;                      ///< the experts of tokens: a few bytes
   /// The latest first. An older use is listed only if it touched bytes that no later one did.
   std::vector<previous_use> uses = {};
 };

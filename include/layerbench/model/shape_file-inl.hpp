@@ -227,7 +227,7 @@ inline void check_edges(const std::vector<draft>& drafts) {
       if (node.inputs[i] == model_input) continue;
       const layer& producer = drafts[node.inputs[i]].node;
       const dims from = of_role(producer.op, op::role::destination).front().tensor();
-      if (connects(from, sources[i].extents)) continue;
+      if (connects(node.op, from, sources[i].extents)) continue;
       consumer.at["shape"].fail(fmt::format(
           "'{}' reads {} elements as {}, but '{}' writes {}", node.name, sources[i].name,
           fmt::join(sources[i].extents, "x"), producer.name, fmt::join(from, "x")));

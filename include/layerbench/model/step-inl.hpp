@@ -149,15 +149,13 @@ inline void check_types(const graph& g, dtype type) {
   }
 }
 
-/// Adds an input of the step for the indices that layers read beside their sources. Returns the
-/// tensors by extents and range: layers that choose alike share one.
-[[nodiscard]] inline std::map<std::pair<dims, double>, std::size_t> add_indices(const graph& g,
-                                                                                step& to) {
-  std::map<std::pair<dims, double>, std::size_t> tensors;
+/// Adds an input of the step for each routing. Returns the tensors.
+[[nodiscard]] inline std::map<op::routing, std::size_t> add_routings(const graph& g, step& to) {
+  std::map<op::routing, std::size_t> tensors;
   for (const layer& reader : g.layers) {
     for (const op::operand& operand : reader.op.operands(op::pass::fwd, dtype::f32)) {
-      if (!operand.is_index || operand.role == op::role::source) continue;
-      const auto [found, added] = tensors.try_emplace({operand.extents, operand.high}, to.tensors);
+      if (!operand.routed) continue;
+      const auto [found, added] = tensors.try_emplace(*operand.routed, to.tensors);
       if (added) to.inputs = ++to.tensors;
     }
   }
@@ -170,7 +168,7 @@ LAYERBENCH_INLINE step inference_step(const graph& g, dtype type, const op_names
   step result;
   result.type = type;
   detail::check_types(g, type);
-  const auto indices = detail::add_indices(g, result);
+  const auto routings = detail::add_routings(g, result);
   const std::vector<int> readers = detail::readers(g);
   std::vector<std::size_t> written;  // by each layer
   const auto read_by = [&](const layer& reader, std::size_t source) {
@@ -202,8 +200,8 @@ LAYERBENCH_INLINE step inference_step(const graph& g, dtype type, const op_names
         tensor = result.keep_tensor_of(operand);
       } else if (operand.role == op::role::destination) {
         tensor = result.new_tensor();
-      } else if (operand.is_index) {
-        tensor = indices.at({operand.extents, operand.high});
+      } else if (operand.routed) {
+        tensor = routings.at(*operand.routed);
       } else {
         tensor = result.keep_tensor(operand, extents);
       }

@@ -67,9 +67,9 @@ enum class role { source, weights, statistics, destination };
 
 /// One tensor of an op. Its name means the same tensor in every pass: the gradient of `src` is
 /// `diff_src`, and a backward pass reads under a forward name what the forward pass read or wrote.
-/// Test data is uniform in [low, high], that of an index is not (run::test_data). An index that is
-/// no source comes from the caller of a step, one tensor for all layers that choose alike. The real
-/// value of an element of 8 bits is (stored - zero_point) * scale.
+/// Test data is uniform in [low, high], that of an index is not (run::test_data). Indices that are
+/// no source are inputs of the step; layers with equal routings share one. The real value of an
+/// element of 8 bits is (stored - zero_point) * scale.
 struct operand {
   std::string_view name;
   dims extents;

@@ -38,19 +38,15 @@ struct routed_gemm {
       required("k", &routed_gemm::k, "length of the sums"),
       optional("gather", &routed_gemm::gather, "whether src has a row per token"),
       optional("scatter", &routed_gemm::scatter, "whether dst has a row per token"),
-      optional("load", &routed_gemm::load, "how choices are spread: balanced, hot or decode"),
+      optional("load", &routed_gemm::load, "how choices are spread: balanced or hot"),
   };
 
   void validate() const {
     constexpr std::int64_t most = 1 << 24;  // that f32 can tell apart
     if (experts > most) throw invalid_field("experts", "must not exceed 2^24");
     if (top_k > experts) throw invalid_field("top_k", "must not exceed experts");
-    const std::int64_t choices = routing().rows();
     if (load == expert_load::hot && top_k == experts) {
       throw invalid_field("load", "hot needs more experts than a token has");
-    }
-    if (load == expert_load::decode && choices > experts) {
-      throw invalid_field("load", "decode needs an expert for each choice of a token");
     }
   }
 

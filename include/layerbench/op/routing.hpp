@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <compare>
 #include <cstdint>
 #include <string_view>
 #include <vector>
@@ -19,17 +20,18 @@ namespace layerbench::op {
 /// - `balanced`: evenly; numbers of two experts differ by 1 at most.
 /// - `hot`: one expert has half of the choices, or one of each token if that is less, the others
 ///   have the rest evenly.
-/// - `decode`: each expert has one choice or none.
-enum class expert_load { balanced, hot, decode };
+enum class expert_load { balanced, hot };
 
-[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(expert_load /*tag*/) {
-  return {"balanced", "hot", "decode"};
+[[nodiscard]] constexpr std::array<std::string_view, 2> list_names(expert_load /*tag*/) {
+  return {"balanced", "hot"};
 }
 
 /// Tokens that choose `top_k` different ones of `experts` each, spread by a load.
 struct routing {
   std::int64_t tokens = 1, top_k = 1, experts = 1;
   expert_load load = expert_load::balanced;
+
+  friend auto operator<=>(const routing&, const routing&) = default;
 
   /// Choices of all tokens: rows of a routed product.
   [[nodiscard]] std::int64_t rows() const { return checked_multiply(tokens, top_k); }

@@ -51,8 +51,8 @@ namespace layerbench::run {
 
 /// Test data of an operand, drawn element by element: uniformly distributed in its range, of an
 /// index by index_quantile(), of routed tokens by their load; rounded to its type or to whole
-/// numbers. The same on every machine
-/// and for every backend: element i, in row-major order, depends only on the seed and i.
+/// numbers. The same on every machine and for every backend: element i, in row-major order, depends
+/// only on the seed and i.
 struct test_data {
   dtype type = dtype::f32;
   double low = 0;
@@ -90,8 +90,8 @@ struct test_data {
   }
 
   [[nodiscard]] std::size_t size() const { return count; }
-  /// A kernel computes the same, without zero points and channel scales
-  /// (backend/kernels/gpu/verification_kernel_source.hpp), nor for routed tokens.
+  /// A kernel computes the same (backend/kernels/gpu/verification_kernel_source.hpp), but for zero
+  /// points, channel scales and routed tokens.
   [[nodiscard]] float operator[](std::size_t i) const {
     if (routed) {
       return static_cast<float>(routed->expert(static_cast<std::int64_t>(i), first, stride));

@@ -23,12 +23,11 @@ namespace layerbench::onednn {
 
 /// Base class of plans that run several primitives, or loops of layerbench, one after the other.
 /// What one writes for the next lies in the workspace. A plan that appends none is the single
-/// primitive of set_primitive().
+/// primitive of set_primitive(), or has its own run().
 class primitive_sequence : public primitive_plan {
  public:
   [[nodiscard]] std::size_t workspace_bytes() const override {
-    if (actions_.empty()) return primitive_plan::workspace_bytes();
-    return scratchpads_at_ + scratchpad_bytes_;
+    return primitive_plan::workspace_bytes() + scratchpads_at_ + scratchpad_bytes_;
   }
 
   /// The arguments of a primitive, which may run several times in a sequence.
@@ -184,12 +183,13 @@ class primitive_sequence : public primitive_plan {
   /// The same where all operands are row-major.
   void finish() { finish(row_major()); }
 
- private:
+  /// Adds to the algorithm's name.
   void note(const std::string& implementation) {
     if (std::ranges::find(implementations_, implementation) != implementations_.end()) return;
     implementations_.push_back(implementation);
   }
 
+ private:
   struct prepared {
     dnnl::primitive primitive;
     dnnl::memory::desc scratchpad;

@@ -2,15 +2,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
-#include <layerbench/backend/kernels/host/routed_rows.hpp>
-#include <layerbench/backend/onednn/primitive.hpp>
-#include <layerbench/base/rounding.hpp>
+#include <layerbench/backend/kernels/host/rows.hpp>
+#include <layerbench/backend/onednn/primitive_sequence.hpp>
 #include <layerbench/op/routed_gemm.hpp>
 
 namespace layerbench {
@@ -20,10 +19,10 @@ namespace layerbench {
 /// numbers take several calls. The weights are packed once. Loops of layerbench sort the choices,
 /// copy the rows of tokens and add up products.
 template <>
-class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_plan {
+class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_sequence {
  public:
   plan(const onednn::backend& device, const op::routed_gemm& o, const plan_request& request)
-      : primitive_plan(device, o.operands(request.pass, request.type)),
+      : primitive_sequence(device, o.operands(request.pass, request.type)),
         o_(o),
         type_(request.type),
         number_(onednn::data_type(request.type)) {
@@ -35,38 +34,33 @@ class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_plan {
     });
     std::vector<dnnl::memory::desc> stored = row_major();
     stored[weights()] = onednn::in_order({o.experts, o.k, o.n}, type_, onednn::order_of(weights_));
-    if (o.gather) algorithm_ += std::string("+") + host::gather_rows_name;
-    if (o.scatter) algorithm_ += std::string("+") + host::scatter_rows_name;
     expert_bytes_ = stored[weights()].get_size() / static_cast<std::size_t>(o.experts);
-    set_loop(stored, algorithm_);
-    const auto rows = static_cast<std::size_t>(o.rows());
-    const std::size_t number = traits(type_).bytes;
-    const auto reserve = [&](std::size_t& at, std::size_t bytes) {
-      at = workspace_bytes_;
-      workspace_bytes_ += rounded_up(bytes, std::size_t{64});
+    if (o.gather) note(host::gather_rows_name);
+    if (o.scatter) note(host::scatter_rows_name);
+    finish(stored);
+    const auto reserve = [&](std::int64_t count, std::int64_t bytes) {
+      return scratch(onednn::plain({count, bytes}, dnnl::memory::data_type::u8)).offset;
     };
-    reserve(row_of_, rows * sizeof(std::int64_t));
-    reserve(ends_, static_cast<std::size_t>(o.experts) * sizeof(std::int64_t));
-    reserve(gathered_, o.gather ? rows * static_cast<std::size_t>(o.k) * number : 0);
-    reserve(products_, o.scatter ? rows * static_cast<std::size_t>(o.n) * number : 0);
-    reserve(scratchpad_, scratchpad_bytes_);
+    row_of_ = reserve(o.rows(), sizeof(std::int64_t));
+    ends_ = reserve(o.experts, sizeof(std::int64_t));
+    if (o.gather) gathered_ = scratch(onednn::plain({o.rows(), o.k}, number_)).offset;
+    if (o.scatter) products_ = scratch(onednn::plain({o.rows(), o.n}, number_)).offset;
+    scratchpad_ = reserve(1, static_cast<std::int64_t>(scratchpad_bytes_));
   }
-
-  [[nodiscard]] std::size_t workspace_bytes() const override { return workspace_bytes_; }
 
   /// Arguments of a product, which move from expert to expert.
   struct bound_product {
     dnnl::memory src, weights, dst, scratchpad;
     std::vector<dnnl_exec_arg_t> arguments;
   };
-  struct binding : primitive_plan::binding {
+  struct binding : primitive_sequence::binding {
     std::vector<bound_product> products;
     std::byte* workspace;
   };
 
   [[nodiscard]] binding bind(std::span<const address> addresses, address workspace) const {
     binding bound{
-        primitive_plan::bind(addresses, workspace), {}, static_cast<std::byte*>(workspace)};
+        primitive_sequence::bind(addresses, workspace), {}, static_cast<std::byte*>(workspace)};
     for (const product& one : by_rows_) {
       bound_product& to = bound.products.emplace_back(
           bound_product{{one.src, engine_, nullptr},
@@ -84,18 +78,15 @@ class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_plan {
 
   void run(const binding& bound) const {
     with_number(type_, [&]<class T>(T /*tag*/) {
-      const auto in_workspace = [&]<class Value>(std::size_t offset, Value* /*tag*/) {
-        return reinterpret_cast<Value*>(bound.workspace + offset);
-      };
-      auto* const row_of = in_workspace(row_of_, static_cast<std::int64_t*>(nullptr));
-      auto* const ends = in_workspace(ends_, static_cast<std::int64_t*>(nullptr));
+      auto* const row_of = in_workspace<std::int64_t>(bound, row_of_);
+      auto* const ends = in_workspace<std::int64_t>(bound, ends_);
       const T* src = at<T>(bound, 0);
       T* const dst = at<T>(bound, weights() + 1);
-      T* const products = o_.scatter ? in_workspace(products_, dst) : dst;
+      T* const products = o_.scatter ? in_workspace<T>(bound, products_) : dst;
       o_.sort(at<float>(bound, weights() - 1), {row_of, static_cast<std::size_t>(o_.rows())},
               {ends, static_cast<std::size_t>(o_.experts)});
       if (o_.gather) {
-        T* const gathered = in_workspace(gathered_, dst);
+        T* const gathered = in_workspace<T>(bound, gathered_);
         host::gather_rows(o_, row_of, src, gathered);
         src = gathered;
       }
@@ -119,6 +110,11 @@ class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_plan {
 
   [[nodiscard]] std::size_t weights() const { return o_.scatter ? 3 : 2; }
 
+  template <class Value>
+  [[nodiscard]] static Value* in_workspace(const binding& bound, std::size_t offset) {
+    return reinterpret_cast<Value*>(bound.workspace + offset);
+  }
+
   void add_product(std::int64_t rows) {
     const dnnl::memory::desc src = onednn::plain({1, rows, o_.k}, number_);
     const dnnl::memory::desc dst = onednn::plain({1, rows, o_.n}, number_);
@@ -127,9 +123,7 @@ class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_plan {
     const dnnl::matmul::primitive_desc one(engine_, src, weights, dst, attributes());
     weights_ = one.weights_desc();
     scratchpad_bytes_ = std::max(scratchpad_bytes_, one.scratchpad_desc().get_size());
-    const std::string name = one.impl_info_str();
-    if (algorithm_.find(name) == std::string::npos)
-      algorithm_ += (algorithm_.empty() ? "" : "+") + name;
+    note(one.impl_info_str());
     by_rows_.push_back({rows, dnnl::primitive(one.get()), src, dst, one.scratchpad_desc()});
   }
 
@@ -154,8 +148,7 @@ class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_plan {
   std::vector<product> by_rows_;  ///< the most rows first; the last has one
   dnnl::memory::desc weights_;    ///< of one expert
   std::size_t expert_bytes_ = 0;
-  std::string algorithm_;
-  std::size_t scratchpad_bytes_ = 0, workspace_bytes_ = 0;
+  std::size_t scratchpad_bytes_ = 0;
   std::size_t row_of_ = 0, ends_ = 0, gathered_ = 0, products_ = 0, scratchpad_ = 0;  ///< offsets
 };
 

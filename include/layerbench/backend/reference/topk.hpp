@@ -30,6 +30,10 @@ struct formula<op::topk> {
     for (std::int64_t i = 0; i < o.k; ++i) all += value(columns[static_cast<std::size_t>(i)]);
     total.add(o.normalized ? value(chosen) / all : value(chosen));
     total.terms = o.k;
+    if (!o.normalized) {  // a copy
+      total.magnitude = 0;
+      total.roundings = 0;
+    }
     return total;
   }
 };

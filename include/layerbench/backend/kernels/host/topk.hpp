@@ -39,13 +39,12 @@ class own_plan<op::topk> : public call_plan {
     std::int64_t chosen = 0;
     for (std::int64_t c = 0; c < o_.c; ++c) {
       const auto value = static_cast<float>(src[c]);
-      std::int64_t at = chosen < o_.k ? chosen++ : o_.k;
+      if (chosen == o_.k && !(value > static_cast<float>(dst[o_.k - 1]))) continue;
+      std::int64_t at = chosen < o_.k ? chosen++ : o_.k - 1;
       for (; at > 0 && value > static_cast<float>(dst[at - 1]); --at) {
-        if (at == o_.k) continue;
         dst[at] = dst[at - 1];
         indices[at] = indices[at - 1];
       }
-      if (at == o_.k) continue;
       dst[at] = src[c];
       indices[at] = static_cast<float>(c);
     }
