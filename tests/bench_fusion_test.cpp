@@ -130,9 +130,9 @@ TEST_F(fused_results, name_the_libraries_of_all_calls) {
   const std::string field = "\"openblas_version\": \"";
   text.replace(text.find(field), field.size(), field + "0");
   const std::string changed = directory_.write("changed.json", text).string();
-  const auto replay = [&](const std::string& plan) {
-    return directory_.bench(
-        "bench_model", {on, "--fusion=" + plan, "--plans=" + changed, "--benchmark_repetitions=1"});
+  const auto replay = [&](const std::string& fusion) {
+    return directory_.bench("bench_model", {on, "--fusion=" + fusion, "--plans=" + changed,
+                                            "--benchmark_repetitions=1"});
   };
   EXPECT_EQ(replay("none").exit_code, 0);
   const testing::outcome refused = replay(mixed);

@@ -326,7 +326,8 @@ TEST_F(Compare, NamesTheFastestBackendOfEachLayer) {
             file("named.json", [&](json::value& copy) { copy = json::value::parse(named); }),
             "--format=json"})
           .out);
-  EXPECT_THAT(left.at("notes").dump(), mentions("tiny/batch:2", "left out"));
+  EXPECT_THAT(left.at("notes").dump(),
+              mentions("inference/reference/f32/tiny/batch:2", "left out"));
   EXPECT_THAT(left.at("models"), SizeIs(all.at("models").size() - 1));
   EXPECT_EQ(tool({"compare", golden, both, "--format=plan"}).exit_code, 2);
   EXPECT_EQ(tool({"compare", "--across=backend", both, "--format=csv"}).exit_code, 2);

@@ -437,8 +437,8 @@ TEST(Predict, SaysWhereAnEngineHasAnotherOneDnn) {
   };
   const auto says = [&](const char* own, const char* engine = "torch") {
     const testing::outcome done =
-        tool({"predict", ours, "--model", "tiny", "--as", engine, "--engine-overhead",
-              file_with(overhead_file(engine), own)});
+        tool({"predict", ours, "--model", "small", "--as", engine, "--engine-overhead",
+              file_with(overhead_file(engine, "hot"), own)});
     EXPECT_EQ(done.exit_code, 0) << done.err;
     return done.err;
   };
