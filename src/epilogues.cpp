@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
@@ -38,7 +39,10 @@ void print_predictions(const result::results& results, const run::options& o, bo
       analysis::predict(std::span(&results, 1), {.models = {}, .shapes = o.shapes});
   std::string machine = results.device();
   std::set<std::string> backends;
-  for (const result::measurement& row : results.rows) backends.insert(row.name.model_case.backend);
+  for (const result::measurement& row : results.rows) {
+    backends.insert(row.name.model_case.backend);
+    backends.insert(analysis::named_backend(row.name.op, row.label.key));
+  }
   for (const std::string& backend : backends) {
     if (const auto version = results.context_value(backend + "_version"))
       machine += ", " + backend + ' ' + *version;

@@ -100,9 +100,14 @@ TEST_P(products_of, compute_convolutions_of_1x1_where_a_step_of_another_backend_
                 static_cast<std::uint64_t>(i), true);
   }
   const op::any wide(op::conv{.h = 9, .w = 9, .r = 3, .s = 3});
-  EXPECT_FALSE(device_->implements_op(wide.on(GetParam())));
   const op::any one = op::any(op::conv{}).on(GetParam());
-  EXPECT_FALSE(device_->implements_op(one.called(op::manner::reorders)));
+  for (const op::any& other :
+       {wide.on(GetParam()), one.called(op::manner::reorders),
+        op::any(op::conv{.post = {op::post_op::relu}}).on(GetParam()),
+        op::any(op::conv{.n = 1 << 20, .c = 64, .h = 8, .w = 8, .k = 64}).on(GetParam())}) {
+    EXPECT_TRUE(device_->implements_op(other)) << other.key();
+    EXPECT_THROW(static_cast<void>(device_->plan(other, {})), unsupported) << other.key();
+  }
   EXPECT_THROW(static_cast<void>(device_->plan(one, {.type = dtype::bf16})), unsupported);
   EXPECT_THROW(static_cast<void>(device_->plan(one, {.pass = op::pass::bwd_data})), unsupported);
 }

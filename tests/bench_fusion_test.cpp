@@ -65,21 +65,79 @@ TEST_F(fused_results, may_have_calls_of_another_backend) {
           .write("mixed.json",
                  R"({"name": "mixed", "rules": [{"ops": ["gemm"], "backend": "openblas"}]})")
           .string();
-  const testing::outcome run = directory_.bench(
-      "bench_model", {"--backend=reference", "--fusion=" + mixed, "--chain", "--verify",
-                      "--benchmark_repetitions=1", "--benchmark_out=" + directory_.results});
-  ASSERT_EQ(run.exit_code, 0) << run.err;
-  const result::results measured = result::read(directory_.results);
-  const bool has_it = measured.context_value("openblas_version").has_value();
-  EXPECT_NE(has_it, run.err.find("without backend openblas") != std::string::npos) << run.err;
-  for (const result::measurement& row : measured.rows) {
-    EXPECT_EQ(row.error, "") << row.name.text();
-    EXPECT_EQ(row.name.model_case.backend, "reference");
-    if (row.name.layer != "fc1") continue;
-    EXPECT_EQ(row.label.key.ends_with(",backend:openblas"), has_it) << row.label.key;
+  const std::set<std::vector<std::string>> cases{
+      {"--backend=reference"}, {"--backend=" + testing::usable_backend, "--layout=any"}};
+  for (std::vector<std::string> arguments : cases) {
+    SCOPED_TRACE(arguments.front());
+    arguments.insert(arguments.end(),
+                     {"--fusion=" + mixed, "--chain", "--verify", "--benchmark_repetitions=1",
+                      "--benchmark_out=" + directory_.results});
+    const testing::outcome run = directory_.bench("bench_model", arguments);
+    ASSERT_EQ(run.exit_code, 0) << run.err;
+    const result::results measured = result::read(directory_.results);
+    const bool has_it = measured.context_value("openblas_version").has_value();
+    EXPECT_NE(has_it, run.err.find("backend openblas cannot run here") != std::string::npos)
+        << run.err;
+    int products = 0;
+    for (const result::measurement& row : measured.rows) {
+      EXPECT_EQ(row.error, "") << row.name.text();
+      EXPECT_EQ("--backend=" + row.name.model_case.backend, arguments.front());
+      if (row.name.layer != "fc1") continue;
+      EXPECT_EQ(row.label.key.ends_with(",backend:openblas"), has_it) << row.label.key;
+      ++products;
+    }
+    EXPECT_EQ(products, 1);
+    EXPECT_THAT(measured.chains, SizeIs(1));
+    EXPECT_EQ(analysis::predict(std::vector{measured}, {}).front().coverage, 1);
+    EXPECT_EQ(run.out.find("openblas") != std::string::npos, has_it) << run.out;
   }
-  EXPECT_THAT(measured.chains, SizeIs(1));
-  EXPECT_EQ(analysis::predict(std::vector{measured}, {}).front().coverage, 1);
+}
+
+TEST_F(fused_results, fail_where_the_other_backend_lacks_a_call) {
+  const std::string lacking =
+      directory_
+          .write("lacking.json",
+                 R"({"name": "lacking", "rules": [{"ops": ["pool"], "backend": "openblas"}]})")
+          .string();
+  const testing::outcome run = directory_.bench(
+      "bench_model", {"--backend=reference", "--fusion=" + lacking, "--benchmark_repetitions=1",
+                      "--benchmark_out=" + directory_.results});
+  if (run.err.find("backend openblas cannot run here") != std::string::npos)
+    GTEST_SKIP() << run.err;
+  EXPECT_EQ(run.exit_code, 4) << run.err;
+  int failed = 0;
+  for (const result::measurement& row : testing::rows_in(directory_.results)) {
+    EXPECT_EQ(row.error.empty(), row.name.layer != "pool1") << row.name.text();
+    failed += row.error.empty() ? 0 : 1;
+  }
+  EXPECT_EQ(failed, 1);
+}
+
+// A replayed file and one with a chain depend on the versions of both libraries.
+TEST_F(fused_results, name_the_libraries_of_all_calls) {
+  const std::string mixed =
+      directory_
+          .write("mixed.json",
+                 R"({"name": "mixed", "rules": [{"ops": ["gemm"], "backend": "openblas"}]})")
+          .string();
+  const std::string on = "--backend=" + testing::usable_backend;
+  const result::results measured =
+      directory_.measure({on, "--fusion=" + mixed, "--chain", "--benchmark_filter=conv1",
+                          "--benchmark_repetitions=1"});
+  const auto version = measured.context_value("openblas_version");
+  if (!version) GTEST_SKIP() << "openblas cannot run here";
+  std::string text = json::read_text(directory_.results);
+  const std::string field = "\"openblas_version\": \"";
+  text.replace(text.find(field), field.size(), field + "0");
+  const std::string changed = directory_.write("changed.json", text).string();
+  const auto replay = [&](const std::string& fusion) {
+    return directory_.bench("bench_model", {on, "--fusion=" + fusion, "--plans=" + changed,
+                                            "--benchmark_repetitions=1"});
+  };
+  EXPECT_EQ(replay("none").exit_code, 0);
+  const testing::outcome refused = replay(mixed);
+  EXPECT_EQ(refused.exit_code, 3);
+  EXPECT_THAT(refused.err, mentions("changed.json", "openblas_version"));
 }
 
 TEST_F(fused_results, name_no_backend_that_nobody_knows) {
@@ -89,8 +147,8 @@ TEST_F(fused_results, name_no_backend_that_nobody_knows) {
                  R"({"name": "wrong", "rules": [{"ops": ["gemm"], "backend": "nobody"}]})")
           .string();
   const testing::outcome run = directory_.bench("bench_model", {"--fusion=" + wrong});
-  EXPECT_EQ(run.exit_code, 2);
-  EXPECT_THAT(run.err, mentions("nobody", "wrong"));
+  EXPECT_EQ(run.exit_code, 3);
+  EXPECT_THAT(run.err, mentions("wrong.json", "/rules/0/backend", "nobody"));
 }
 
 TEST_F(fused_results, say_what_limits_integers_on_a_cpu_without_vnni) {

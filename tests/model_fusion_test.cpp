@@ -309,6 +309,9 @@ TEST_F(fusion, refuses_rules_of_calls_that_mean_nothing) {
   EXPECT_THAT(error_in(R"({"layers": ["a"], "set": ["reorders"]})"), mentions("/rules/0/set"));
   EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "mkl", "at_most": {"stride": 1}})"),
               mentions("stride"));
+  EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "mkl", "at_most": {}})"),
+              mentions("/rules/0/at_most"));
+  EXPECT_THAT(error_in(R"({"layers": [], "backend": "mkl"})"), mentions("/rules/0/layers"));
   EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "mkl", "where": {}})"),
               mentions("/rules/0/where"));
   EXPECT_THAT(error_in(R"({"ops": ["conv"], "backend": "mkl", "types": ["f99"]})"),

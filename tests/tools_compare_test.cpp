@@ -316,6 +316,19 @@ TEST_F(Compare, NamesTheFastestBackendOfEachLayer) {
   EXPECT_THAT(plan.rules.front().layers,
               ::testing::UnorderedElementsAre("relu1", "relu2", "relu3"));
   EXPECT_EQ(plan_of({one, "--margin=120"}), 5) << "nothing is moved";
+  // Times of a library that a fusion plan named are none of the case's backend.
+  std::string named = json::read_text(both);
+  constexpr std::string_view key = "n:2,c:3,h:8,w:8,k:4,r:3,s:3,pad:1";
+  for (std::size_t at = 0; (at = named.find(key, at)) != std::string::npos; at += key.size())
+    named.insert(at + key.size(), ",backend:mkl");
+  const json::value left = json::value::parse(
+      tool({"compare", "--across=backend",
+            file("named.json", [&](json::value& copy) { copy = json::value::parse(named); }),
+            "--format=json"})
+          .out);
+  EXPECT_THAT(left.at("notes").dump(),
+              mentions("inference/reference/f32/tiny/batch:2", "left out"));
+  EXPECT_THAT(left.at("models"), SizeIs(all.at("models").size() - 1));
   EXPECT_EQ(tool({"compare", golden, both, "--format=plan"}).exit_code, 2);
   EXPECT_EQ(tool({"compare", "--across=backend", both, "--format=csv"}).exit_code, 2);
   EXPECT_EQ(tool({"compare", both}).exit_code, 2) << "two sides";

@@ -428,18 +428,32 @@ TEST(Predict, HasNoFactorsForCallsOfALibraryThatTheFusionPlanNames) {
 
 TEST(Predict, SaysWhereAnEngineHasAnotherOneDnn) {
   const testing::temporary_directory scratch;
-  const auto says = [&](const char* own) {
-    json::value engine = overhead_file("torch");
+  json::value timed = file_of(layers);
+  timed["context"]["onednn_version"] = "3.2.1";
+  const std::string ours = scratch.write("r.json", timed.dump()).string();
+  const auto file_with = [&](json::value engine, const char* own) {
     engine["context"].update({{"torch_version", "2.15.0"}, {"torch_onednn_version", own}});
-    json::value ours = file_of(layers);
-    ours["context"]["onednn_version"] = "3.2.1";
+    return scratch.write("e.json", engine.dump()).string();
+  };
+  const auto says = [&](const char* own, const char* engine = "torch") {
     const testing::outcome done =
-        tool({"predict", scratch.write("r.json", ours.dump()).string(), "--model", "tiny", "--as",
-              "torch", "--engine-overhead", scratch.write("o.json", engine.dump()).string()});
+        tool({"predict", ours, "--model", "small", "--as", engine, "--engine-overhead",
+              file_with(overhead_file(engine, "hot"), own)});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
     return done.err;
   };
   EXPECT_THAT(says("3.13.3"), mentions("torch 2.15.0", "3.13.3", "3.2.1"));
-  EXPECT_THAT(says("3.2.1"), ::testing::Not(HasSubstr("3.2.1")));
+  EXPECT_THAT(says("3.2.1"), Not(HasSubstr("3.2.1")));
+  EXPECT_THAT(says("3.13.3", "openvino"), Not(HasSubstr("3.2.1"))) << "of another engine";
+  const auto validated = [&](const char* own) {
+    const testing::outcome done =
+        tool({"validate", ours, "--engine",
+              file_with(json::value::parse(engine_rows("torch", 2)), own)});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    return done.err;
+  };
+  EXPECT_THAT(validated("3.13.3"), mentions("torch 2.15.0", "3.13.3", "3.2.1"));
+  EXPECT_THAT(validated("3.2.1"), Not(HasSubstr("3.2.1")));
 }
 
 TEST(Predict, RefusesOverheadsOfOtherConditions) {

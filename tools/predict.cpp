@@ -141,7 +141,8 @@ void add_engine(CLI::App& command, predict_options& chosen) {
 void add_overheads(std::vector<analysis::prediction>& predictions,
                    const std::vector<result::results>& files, const predict_options& chosen) {
   const std::vector<result::results> overheads = read_engine_overheads(chosen.engine_overheads);
-  for (const std::string& other : analysis::notes_on_engines(files, overheads)) note(other);
+  for (const std::string& other : analysis::notes_on_engine(chosen.engine, files, overheads))
+    note(other);
   std::string left_out;
   for (analysis::prediction& one : predictions) {
     if (!one.step) continue;

@@ -122,9 +122,11 @@ void add_validate(CLI::App& app) {
     std::vector<std::string> notes = analysis::notes_of(analysis::group_of(files));
     std::ranges::move(analysis::notes_of(analysis::group_of(engine_files)),
                       std::back_inserter(notes));
-    for (const std::string& other : analysis::notes_on_engines(files, engine_files)) {
-      note(other);
-      notes.push_back(other);
+    for (const analysis::engine_validation& one : engines) {
+      for (const std::string& other : analysis::notes_on_engine(one.engine, files, engine_files)) {
+        note(other);
+        notes.push_back(other);
+      }
     }
     write(*common, render(all, engines, notes, common->format));
     for (const analysis::engine_validation& one : engines) {

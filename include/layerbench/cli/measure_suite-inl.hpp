@@ -189,10 +189,9 @@ LAYERBENCH_INLINE exit_code measure_suite(const options& o, const program& what,
   machine_watch watch(resources);
   result::results results;
   std::set<std::string> used;
-  for (const benchmark_row* item : selected) {
-    used.insert(item->name().model_case.backend);
-    used.insert(item->spec().op.backend());
-  }
+  for (const benchmark_row* item : selected) used.insert(item->name().model_case.backend);
+  for (const auto& row : all.rows) used.insert(row->spec().op.backend());  // chains run all
+  used.erase("");
   description facts = describe_run(o, known, used);
   facts["layerbench_program"] = {std::string(what.name), field_dimension::condition};
   facts.insert(all.between_ranks.begin(), all.between_ranks.end());

@@ -78,6 +78,7 @@ namespace detail {
   if (at.has("layers")) {
     at.check_keys({"layers", "backend"}, {"layers", "backend"});
     rule.layers = at["layers"].texts();
+    if (rule.layers.empty()) at["layers"].fail("has no layer");
     return rule;
   }
   at.check_keys({"ops", "set", "backend", "types", "where", "unless", "at_most"}, {"ops"});
@@ -108,6 +109,7 @@ namespace detail {
       rule.at_most[std::string(size)] = json::read_size(at["at_most"][size], {});
     }
   }
+  if (at.has("at_most") && rule.at_most.empty()) at["at_most"].fail("has no field");
   if (!at.has("set")) return rule;
   const std::vector<std::string> set = read_known(at["set"], flags);
   if (set.size() > 1) at["set"].fail("has several fields; an op is called in one manner");
@@ -204,7 +206,8 @@ namespace detail {
       return known.is_of_calls && applies(known, one, type, threads);
     });
     if (rule == plan.rules.end()) continue;
-    one.op = one.op.called(rule->how).on(rule->backend);
+    if (rule->how != op::manner::direct) one.op = one.op.called(rule->how);
+    one.op = one.op.on(rule->backend);
     const std::string reason = why_inference_only(one.op);
     if (!reason.empty()) g.inference_only = fmt::format("'{}' {}", one.name, reason);
   }

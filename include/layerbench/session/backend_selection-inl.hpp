@@ -29,17 +29,27 @@ LAYERBENCH_INLINE std::vector<std::pair<std::string, std::optional<std::string>>
   return all;
 }
 
+LAYERBENCH_INLINE std::optional<std::string> why_unknown(const std::string& name,
+                                                         const registry& known) {
+  std::string names;
+  for (const backend_entry& entry : known.backends) {
+    if (entry.name == name) return std::nullopt;
+    names += fmt::format(" {}", entry.name);
+  }
+  for (const optional_backend& item : known.unbuilt) {
+    if (item.name == name) return std::nullopt;
+    names += fmt::format(" {}", item.name);
+  }
+  return fmt::format("unknown backend '{}'; known:{}", name, names);
+}
+
 LAYERBENCH_INLINE std::optional<std::string> reason_against(const std::string& name,
                                                             bool only_listed,
                                                             const registry& known) {
   if (const backend_entry* entry = known.find(name))
     return only_listed ? std::nullopt : entry->probe();  // lists need no device
-  const auto unbuilt = std::ranges::find(known.unbuilt, name, &optional_backend::name);
-  if (unbuilt != known.unbuilt.end()) return reason_against(*unbuilt);
-  std::string names;
-  for (const backend_entry& entry : known.backends) names += fmt::format(" {}", entry.name);
-  for (const optional_backend& item : known.unbuilt) names += fmt::format(" {}", item.name);
-  throw usage_error(fmt::format("--backend: unknown backend '{}'; known:{}", name, names));
+  if (const auto unknown = why_unknown(name, known)) throw usage_error("--backend: " + *unknown);
+  return reason_against(*std::ranges::find(known.unbuilt, name, &optional_backend::name));
 }
 
 LAYERBENCH_INLINE std::vector<std::string> chosen_backends(const options& o, const program& what,

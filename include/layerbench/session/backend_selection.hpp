@@ -33,6 +33,10 @@ inline constexpr std::string_view reference_backend = "reference";
                                                        const registry& known,
                                                        std::vector<std::string>& notes);
 
+/// That nobody knows a backend of this name, and which are known; nothing if it is known.
+[[nodiscard]] std::optional<std::string> why_unknown(const std::string& name,
+                                                     const registry& known);
+
 /// The entries of the backends of these names, in the order of the registry.
 [[nodiscard]] std::vector<backend_entry> entries_of(const std::vector<std::string>& used,
                                                     const registry& known);

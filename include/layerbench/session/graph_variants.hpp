@@ -3,10 +3,12 @@
 #pragma once
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,6 +21,7 @@
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/problem_list.hpp>
+#include <layerbench/result/stream_shares.hpp>
 #include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/options.hpp>
 #include <layerbench/shape/dtype.hpp>
@@ -48,9 +51,7 @@ struct model_variant {
 
   [[nodiscard]] model::graph in(dtype type, int threads, const registry& known) const {
     if (plan == nullptr) return plain;
-    // The weights of a plan are those of f32 in all types.
-    const bool matters = plan->int8 || !plan->weights;
-    return model::fused(plain, *plan, known.ops, matters ? type : dtype::f32, threads);
+    return model::fused(plain, *plan, known.ops, type, threads);
   }
 };
 
@@ -92,25 +93,27 @@ inline void require_rows_only(const options& o,
 }
 
 /// Takes the backends that cannot run here out of the plan's rules: its calls are then those of the
-/// case's backend. Notes them. Throws usage_error for a backend that nobody knows.
-inline void leave_out_backends(model::fusion_plan& plan, const options& o, const registry& known,
+/// case's backend. Notes them. Throws bad_input for a backend that nobody knows; `path` is the
+/// plan's.
+inline void leave_out_backends(model::fusion_plan& plan, const std::filesystem::path& path,
+                               const options& o, const registry& known,
                                std::vector<std::string>& notes) {
   std::map<std::string, std::string> missing;  // with the reason
-  for (model::fusion_rule& rule : plan.rules) {
+  for (std::size_t i = 0; i < plan.rules.size(); ++i) {
+    model::fusion_rule& rule = plan.rules[i];
     if (rule.backend.empty()) continue;
-    std::optional<std::string> reason;
-    try {
-      reason = reason_against(rule.backend, o.list || o.list_tests, known);
-    } catch (const error& unknown) {
-      throw usage_error(fmt::format("--fusion={}: {}", plan.name, unknown.what()));
-    }
+    if (const auto unknown = why_unknown(rule.backend, known))
+      throw bad_input(path.string(), fmt::format("/rules/{}/backend", i), *unknown);
+    const auto reason = reason_against(rule.backend, o.list || o.list_tests, known);
     if (!reason) continue;
     missing[rule.backend] = *reason;
     rule.backend.clear();
   }
   for (const auto& [name, reason] : missing) {
-    notes.push_back(fmt::format("--fusion={}: without backend {} ({}), whose calls --backend makes",
-                                plan.name, name, reason));
+    notes.push_back(fmt::format(
+        "--fusion={}: backend {} cannot run here ({}); the backend of the step computes "
+        "its calls",
+        plan.name, name, reason));
   }
 }
 
@@ -126,7 +129,7 @@ inline void leave_out_backends(model::fusion_plan& plan, const options& o, const
     }
     const std::filesystem::path path = model::find_fusion(asked, o.shapes);
     plans.emplace_back(model::load_fusion(path, known.ops));
-    leave_out_backends(*plans.back(), o, known, notes);
+    leave_out_backends(*plans.back(), path, o, known, notes);
     const std::filesystem::path shipped =
         std::filesystem::path(o.shapes) / "fusions" / (plans.back()->name + ".json");
     if (identity_of(shipped) && !is_same_file(path, shipped)) {
@@ -141,16 +144,28 @@ inline void leave_out_backends(model::fusion_plan& plan, const options& o, const
   return plans;
 }
 
+/// The data types of the cases, with the threads of one stream.
+[[nodiscard]] inline std::set<std::pair<dtype, int>> types_and_threads(const options& o) {
+  std::set<std::pair<dtype, int>> all;
+  for (const std::string& type : o.dtypes) {
+    for (const int threads : o.threads) {
+      for (const int streams : o.streams) {
+        all.emplace(dtype_from(type).value(),
+                    result::stream_shares{streams, threads}.threads_each());
+      }
+    }
+  }
+  return all;
+}
+
 /// Whether two variants have the same ops in all cases.
 [[nodiscard]] inline bool same_ops(const model_variant& a, const model_variant& b, const options& o,
                                    const registry& known) {
   const auto key = [](const model::layer& one) { return one.op.key(); };
-  return std::ranges::all_of(o.dtypes, [&](const std::string& type) {
-    return std::ranges::all_of(o.threads, [&](int threads) {
-      const dtype of = dtype_from(type).value();
-      return std::ranges::equal(a.in(of, threads, known).layers, b.in(of, threads, known).layers,
-                                {}, key, key);
-    });
+  return std::ranges::all_of(types_and_threads(o), [&](const auto& of) {
+    const auto& [type, threads] = of;
+    return std::ranges::equal(a.in(type, threads, known).layers, b.in(type, threads, known).layers,
+                              {}, key, key);
   });
 }
 
@@ -176,11 +191,13 @@ inline void leave_out_backends(model::fusion_plan& plan, const options& o, const
         // What a plan does not change is timed once.
         if (std::any_of(variants.begin() + first, variants.end(), is_same)) continue;
         variants.push_back(variant);
-        const model::graph changed =
-            variant.in(dtype_from(o.dtypes.front()).value(), o.threads.front(), known);
-        if (plan == nullptr || changed.inference_only.empty()) continue;
-        throw usage_error(fmt::format("--fusion={}: '{}' is a sweep; {}", plan->name, graph.name,
-                                      changed.inference_only));
+        if (plan == nullptr) continue;
+        for (const auto& [type, threads] : types_and_threads(o)) {
+          const std::string why = variant.in(type, threads, known).inference_only;
+          if (why.empty()) continue;
+          throw usage_error(
+              fmt::format("--fusion={}: '{}' is a sweep; {}", plan->name, graph.name, why));
+        }
       }
     }
     return variants;

@@ -252,7 +252,9 @@ class suite_builder {
   void add_rows(const case_settings& c, const std::shared_ptr<device_context>& memory,
                 const std::shared_ptr<planned_step>& step, const model::primitive& p,
                 const result::planned& planned) {
-    if (!measures(step->step(), p) || !memory->device().implements_op(p.op)) return;
+    if (!measures(step->step(), p)) return;
+    // A plan names the backend of this op: without it the row fails, and says why.
+    if (p.op.backend().empty() && !memory->device().implements_op(p.op)) return;
     for (const std::string& state : c.caches) {
       const cache_state cache = from_name<cache_state>(state).value();
       // What wrote the sources matters in a model alone.
@@ -357,13 +359,13 @@ inline void require_numbers(const options& o) {
   }
 }
 
-/// Adds the cases of the models, in all their sizes and fusions.
+/// Adds the cases of the models, in all their sizes and `fusions`.
 template <class AddCases>
-void add_models(const options& o, const registry& known, std::vector<std::string>& notes,
-                const AddCases& add_cases) {
+void add_models(const options& o, const registry& known,
+                const std::vector<std::optional<model::fusion_plan>>& fusions,
+                std::vector<std::string>& notes, const AddCases& add_cases) {
   require_reusable_memory(o);
   require_numbers(o);
-  const std::vector<std::optional<model::fusion_plan>> fusions = fusions_of(o, known, notes);
   const std::vector<model::parameter_values> sizes = sizes_of(o);
   model_names names;
   for (const std::string& model_name : o.models) {
@@ -392,13 +394,20 @@ LAYERBENCH_INLINE suite make_suite(const options& o, const program& what, const 
   const std::vector<std::string> backends = detail::chosen_backends(o, what, known, all.notes);
   if (ranks != nullptr) ranks->describe(all.between_ranks);
   detail::note_integers(o, backends, known, all.notes);
+  std::vector<std::optional<model::fusion_plan>> fusions;
+  if (!what.peaks && !what.collective) fusions = detail::fusions_of(o, known, all.notes);
   if (!o.list && !o.list_tests) {
     detail::choose_device(o.device_number(), backends, known);
     if (o.registered) detail::register_buffers(backends, known);
     if (!o.check_machine) all.clocks = detail::hold_clocks(o, backends, known, all.notes);
     // Ranks must have the same plans, so none of them may replace the library's choice.
     if (ranks == nullptr || o.plans != "heuristic") {
-      all.tuner = detail::autotuner_of(o, detail::libraries(backends, known), known.oracle);
+      std::vector<std::string> used = backends;
+      for (const auto& plan : fusions) {
+        if (!plan) continue;
+        for (const model::fusion_rule& rule : plan->rules) used.push_back(rule.backend);
+      }
+      all.tuner = detail::autotuner_of(o, detail::libraries(used, known), known.oracle);
       if (!o.budget.empty()) all.tuner->stop_at(o.started + std::stod(o.budget) / 2);
     }
   }
@@ -433,7 +442,7 @@ LAYERBENCH_INLINE suite make_suite(const options& o, const program& what, const 
     return all;
   }
   try {
-    detail::add_models(o, known, all.notes, add_cases);
+    detail::add_models(o, known, fusions, all.notes, add_cases);
   } catch (const device_lost& e) {
     all.lost = e.what();
   }

@@ -23,6 +23,7 @@
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/model/training.hpp>
+#include <layerbench/op/builtin.hpp>
 #include <layerbench/result/context_difference.hpp>
 
 namespace layerbench::analysis {
@@ -93,6 +94,11 @@ LAYERBENCH_INLINE model::parameter_values replaced_parameters(const model::graph
     if (const auto value = model_case.count(name)) replaced[std::string(name)] = *value;
   }
   return replaced;
+}
+
+LAYERBENCH_INLINE std::string named_backend(const std::string& op, const std::string& key) {
+  const auto known = op::from_key(op, key);
+  return known ? known->backend() : "";
 }
 
 LAYERBENCH_INLINE std::vector<planned_case> planned_cases(const group& files) {

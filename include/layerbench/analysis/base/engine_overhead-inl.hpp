@@ -168,19 +168,18 @@ LAYERBENCH_INLINE std::string add_engine_overhead(prediction& p,
   return fmt::format("no overhead of {} for {} on {}", engine, wanted, device);
 }
 
-LAYERBENCH_INLINE std::vector<std::string> notes_on_engines(
-    std::span<const result::results> files, std::span<const result::results> measured) {
+LAYERBENCH_INLINE std::vector<std::string> notes_on_engine(
+    std::string_view engine, std::span<const result::results> files,
+    std::span<const result::results> measured) {
   std::set<std::string> notes;
   for (const result::results& of_engine : measured) {
-    for (const std::string engine : {"torch", "torch_compile"}) {
-      const auto own = of_engine.context_value(engine + "_onednn_version");
-      for (const result::results& file : files) {
-        const auto timed = file.context_value("onednn_version");
-        if (!own || !timed || *own == *timed) continue;
-        notes.insert(fmt::format("{} {} has oneDNN {} inside, but the calls were timed with {}",
-                                 engine, of_engine.context_value(engine + "_version").value_or(""),
-                                 *own, *timed));
-      }
+    const auto own = of_engine.context_value(fmt::format("{}_onednn_version", engine));
+    const auto version = of_engine.context_value(fmt::format("{}_version", engine));
+    for (const result::results& file : files) {
+      const auto timed = file.context_value("onednn_version");
+      if (!own || !timed || *own == *timed) continue;
+      notes.insert(fmt::format("{} {} has oneDNN {} inside, but the calls were timed with {}",
+                               engine, version.value_or(""), *own, *timed));
     }
   }
   return {notes.begin(), notes.end()};

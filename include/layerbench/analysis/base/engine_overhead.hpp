@@ -16,8 +16,8 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-/// The kind of kernel that a call of a layer needs; empty where the call was timed in the library
-/// that the engine has for it, so that there is nothing to compare.
+/// The kind of kernel that a call of a layer needs; empty for calls with a backend of the fusion
+/// plan, which is taken to name the library that the engine calls.
 [[nodiscard]] std::string kernel_of(const layer_time& layer);
 
 }  // namespace detail
@@ -28,10 +28,11 @@ namespace detail {
                                               std::string_view engine,
                                               std::span<const result::results> overheads);
 
-/// What a user should know of the engines of `measured`: those that compute with another oneDNN
-/// than the calls of `files`, by the files of tools/engines.py.
-[[nodiscard]] std::vector<std::string> notes_on_engines(std::span<const result::results> files,
-                                                        std::span<const result::results> measured);
+/// What a user should know of an engine of `measured`, files of tools/engines.py: that it computes
+/// with another oneDNN than the calls of `files`.
+[[nodiscard]] std::vector<std::string> notes_on_engine(std::string_view engine,
+                                                       std::span<const result::results> files,
+                                                       std::span<const result::results> measured);
 
 /// The overheads that files have, one a line, and how to measure others.
 [[nodiscard]] std::string known_overheads(std::span<const result::results> files);

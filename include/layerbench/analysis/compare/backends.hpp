@@ -97,6 +97,13 @@ namespace detail {
   return all;
 }
 
+/// Whether calls of the case are of other backends than its own.
+[[nodiscard]] inline bool names_backends(const planned_case& of) {
+  return std::ranges::any_of(of.step, [](const result::planned& primitive) {
+    return !named_backend(primitive.op, primitive.key).empty();
+  });
+}
+
 /// The cases of the manifests, and one for each row of another case, as sweeps have.
 [[nodiscard]] inline std::vector<planned_case> cases_with_sweeps(const group& files) {
   std::vector<planned_case> all = planned_cases(files);
@@ -116,8 +123,9 @@ namespace detail {
 
 }  // namespace detail
 
-/// Compares the backends in `files`. Throws bad_input for files whose contexts differ (unless
-/// forced), nothing_matched if no layer has timings of two backends.
+/// Compares the backends in `files`, by cases whose calls are all of one. Throws bad_input for
+/// files whose contexts differ (unless forced), nothing_matched if no layer has timings of two
+/// backends.
 [[nodiscard]] inline backend_comparison compare_backends(std::span<const result::results> files,
                                                          const comparison_options& chosen = {}) {
   const group everything = group_of(files);
@@ -130,6 +138,12 @@ namespace detail {
   std::vector<std::vector<planned_case>> groups;
   std::map<std::string, std::size_t> group_of_id;
   for (const planned_case& one : detail::cases_with_sweeps(everything)) {
+    if (detail::names_backends(one)) {
+      const std::string why =
+          one.model_case.text() + " is left out: its fusion plan names the backends of calls";
+      if (std::ranges::find(all.notes, why) == all.notes.end()) all.notes.push_back(why);
+      continue;
+    }
     result::case_name shared = one.model_case;
     shared.backend.clear();
     const std::string id =

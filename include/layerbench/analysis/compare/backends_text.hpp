@@ -81,12 +81,14 @@ namespace detail {
 /// another plan, and nothing_matched if no layer is.
 [[nodiscard]] inline json::value fusion_plan_of(const backend_comparison& all) {
   const result::case_name& of = all.models.front().model_case;
-  if (all.models.size() > 1 || all.models.front().steps.empty() || of.fused() ||
-      of.phase() != "inference") {
-    throw usage_error(
-        "--format=plan: needs result files of one case of inference, without --fusion, which one "
-        "of the backends computes whole");
-  }
+  const auto refuse = [](bool refused, const char* why) {
+    if (refused) throw usage_error(fmt::format("--format=plan: {}", why));
+  };
+  refuse(all.models.size() > 1, "several cases; give the file of one model, batch and data type");
+  refuse(of.fused() || of.phase() != "inference",
+         "a case with --fusion or of training; measure inference without --fusion");
+  refuse(all.models.front().steps.empty(),
+         "no backend timed all layers; add one that computes the whole model, such as onednn");
   std::map<std::string, std::vector<std::string>> moved;  // by backend
   for (const layer_of_backends& layer : all.models.front().layers) {
     if (layer.best.empty() || layer.best == of.backend || layer.primitive.inserted) continue;

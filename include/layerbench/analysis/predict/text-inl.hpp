@@ -34,6 +34,16 @@ LAYERBENCH_INLINE std::string breakdown_text(const prediction& p) {
   return lines + fmt::format("  by op: {}\n", shares_text(shares_by_op(p)));
 }
 
+namespace detail {
+
+/// The op of a layer, with the backend that a fusion plan names for it.
+[[nodiscard]] inline std::string op_text(const layer_time& layer) {
+  const std::string backend = named_backend(layer.op, layer.key);
+  return backend.empty() ? layer.op : fmt::format("{} ({})", layer.op, backend);
+}
+
+}  // namespace detail
+
 LAYERBENCH_INLINE table heaviest_layers(const prediction& p, std::size_t most, layer_order by) {
   const std::vector<layer_time> layers = sorted_layers(p, by);
   table t{{{"layer"},
@@ -51,9 +61,10 @@ LAYERBENCH_INLINE table heaviest_layers(const prediction& p, std::size_t most, l
       rest += layer.share;
       continue;
     }
-    std::vector<std::string>& row = t.rows.emplace_back(std::vector<std::string>{
-        result::short_joined(layer.call_name()), layer.op, std::to_string(layer.count),
-        units::duration(layer.seconds), format::percent(layer.share), gigaflops(layer)});
+    std::vector<std::string>& row = t.rows.emplace_back(
+        std::vector<std::string>{result::short_joined(layer.call_name()), detail::op_text(layer),
+                                 std::to_string(layer.count), units::duration(layer.seconds),
+                                 format::percent(layer.share), gigaflops(layer)});
     if (p.limits) row.insert(row.end(), {bound_of(layer), percent_of_peak(layer)});
   }
   if (layers.size() > most) {

@@ -2,7 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <limits>
 
 #include <fmt/format.h>
 
@@ -13,17 +15,13 @@
 
 namespace layerbench::cblas {
 
-/// Convolutions of 1x1 without stride as products of filters and pixels, without packed weights, as
-/// PyTorch's slow_conv2d_forward computes them: in nchw a product for each image and group, in nhwc
-/// one for each group. In f32, and only where a step of another backend asks for this one.
+/// Convolutions of 1x1 without stride and padding as products of filters and pixels, without packed
+/// weights: in nchw a product for each image and group, as PyTorch's slow_conv2d was seen to call
+/// MKL; in nhwc one for each group. In f32, and only where a step of another backend asks for this
+/// one.
 class conv : public host::call_plan {
  public:
-  [[nodiscard]] static bool is_for(const op::any& op) {
-    const auto* const o = op.get<op::conv>();
-    const bool is_product = o != nullptr && o->r == 1 && o->s == 1 && o->stride == pair{1, 1} &&
-                            o->pad == pads{0, 0, 0, 0} && o->post.empty();
-    return is_product && op.how() == op::manner::direct && !op.backend().empty();
-  }
+  [[nodiscard]] static bool is_for(const op::any& op) { return !op.backend().empty(); }
 
   conv(const backend& device, const op::conv& o, const plan_request& request)
       : call_plan("", o.operands(request.pass, request.type), request.layout),
@@ -35,6 +33,10 @@ class conv : public host::call_plan {
         pixels_(static_cast<int>((by_image_ ? 1 : o.n) * o.h * o.w)),
         c_(static_cast<int>(o.c / o.groups)),
         k_(static_cast<int>(o.k / o.groups)) {
+    if (o.r != 1 || o.s != 1 || o.stride != pair{1, 1} || o.pad != pads{0, 0, 0, 0})
+      throw unsupported("only convolutions of 1x1 without stride and padding are products");
+    if ((by_image_ ? 1 : o.n) * o.h * o.w * std::max(o.c, o.k) > std::numeric_limits<int>::max())
+      throw unsupported("the library has 32-bit integers, too few for a matrix of that size");
     if (request.pass != op::pass::fwd || request.type != dtype::f32)
       throw unsupported("convolutions as products are for inference in f32");
     const char* const bias = by_image_ ? host::bias_images_name : host::bias_rows_name;
