@@ -8,18 +8,18 @@ set(programs COMPONENT debian_programs EXCLUDE_FROM_ALL)
 set(development COMPONENT debian_development EXCLUDE_FROM_ALL)
 set(maintainer "the layerbench authors <layerbench@packages.invalid>")
 
-# Debian 12 has oneDNN 2.6, which is too old, and one that is not of Debian has no package. So it is
-# inside, in a folder of its own, where other programs do not find it.
+# A oneDNN from elsewhere has no package, so the package contains it, in a private folder, where other
+# programs do not find it.
 if(LAYERBENCH_ONEDNN AND NOT dnnl_DIR MATCHES "^/usr/lib/")
   get_filename_component(onednn ${dnnl_DIR}/../../.. ABSOLUTE)
   install(FILES $<TARGET_FILE:DNNL::dnnl> DESTINATION ${private_onednn}/lib ${programs})
   install(CODE "
-    set(folder \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${private_onednn}/lib)
-    execute_process(COMMAND ${CMAKE_STRIP} --strip-unneeded \${folder}/$<TARGET_FILE_NAME:DNNL::dnnl>
+    set(folder \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/${private_onednn}/lib\")
+    execute_process(COMMAND [[${CMAKE_STRIP}]] --strip-unneeded \"\${folder}/$<TARGET_FILE_NAME:DNNL::dnnl>\"
                     COMMAND_ERROR_IS_FATAL ANY)
     file(CREATE_LINK $<TARGET_FILE_NAME:DNNL::dnnl>
-         \${folder}/$<TARGET_SONAME_FILE_NAME:DNNL::dnnl> SYMBOLIC)" ${programs})
-  install(DIRECTORY ${onednn}/share/doc/onednn DESTINATION share/doc/layerbench ${programs} OPTIONAL
+         \"\${folder}/$<TARGET_SONAME_FILE_NAME:DNNL::dnnl>\" SYMBOLIC)" ${programs})
+  install(DIRECTORY ${onednn}/share/doc/onednn DESTINATION share/doc/layerbench ${programs}
           PATTERN README EXCLUDE)
   install(DIRECTORY ${dnnl_DIR} DESTINATION ${private_onednn}/lib/cmake ${development})
   install(DIRECTORY ${onednn}/include/ DESTINATION ${private_onednn}/include ${development}
@@ -28,16 +28,16 @@ endif()
 
 set(CPACK_DEBIAN_PACKAGE_RELEASE 1)
 install(CODE "
-  execute_process(COMMAND ${PROJECT_SOURCE_DIR}/tools/package_files.py
-                          \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX} ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}
+  execute_process(COMMAND [[${PROJECT_SOURCE_DIR}/tools/package_files.py]]
+                          \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\" ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}
                           [[${maintainer}]]
                   COMMAND_ERROR_IS_FATAL ANY)" ${programs})
 install(DIRECTORY src DESTINATION ${CMAKE_INSTALL_DATADIR}/layerbench ${development}
         FILES_MATCHING PATTERN *.cpp PATTERN *.hpp)
 install(CODE "
-  set(documents \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/doc)
-  file(MAKE_DIRECTORY \${documents})
-  file(CREATE_LINK layerbench \${documents}/liblayerbench-dev SYMBOLIC)" ${development})
+  set(documents \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}/share/doc\")
+  file(MAKE_DIRECTORY \"\${documents}\")
+  file(CREATE_LINK layerbench \"\${documents}/liblayerbench-dev\" SYMBOLIC)" ${development})
 
 set(CPACK_GENERATOR DEB)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
@@ -62,6 +62,9 @@ set(CPACK_DEBIAN_LIBLAYERBENCH-DEV_PACKAGE_NAME liblayerbench-dev)
 set(CPACK_DEBIAN_LIBLAYERBENCH-DEV_PACKAGE_SECTION libdevel)
 set(CPACK_DEBIAN_LIBLAYERBENCH-DEV_PACKAGE_DEPENDS
     "layerbench (= ${PROJECT_VERSION}-${CPACK_DEBIAN_PACKAGE_RELEASE}), libbenchmark-dev, libcli11-dev, libfmt-dev, libhwloc-dev, nlohmann-json3-dev")
+if(LAYERBENCH_ONEDNN AND dnnl_DIR MATCHES "^/usr/lib/")
+  string(APPEND CPACK_DEBIAN_LIBLAYERBENCH-DEV_PACKAGE_DEPENDS ", libdnnl-dev")
+endif()
 if(with_mpi)
   string(APPEND CPACK_DEBIAN_LIBLAYERBENCH-DEV_PACKAGE_DEPENDS ", libopenmpi-dev")
 endif()

@@ -91,9 +91,9 @@ newer_google_benchmark() {
   "${conv[@]}" --benchmark_repetitions=2 --benchmark_filter=conv1 --resume="$folder/r.json"
 }
 
-# The site of the stored results; its script in a browser, where there is one.
+# results_site PRESET: the site of the stored results; its script in a browser, where there is one.
 results_site() {
-  local tool=build/${presets[0]}/tools/layerbench
+  local tool=build/$1/tools/layerbench
   say "site of results/"
   "$tool" site results -o build/site
   if type chromium >/dev/null 2>&1; then
@@ -127,6 +127,7 @@ build_and_test() {
   if $full && [[ $preset == cuda || $preset == dev ]]; then lint "$preset"; fi
   say "test $preset"
   ctest --preset "$preset" -j "$test_jobs" "${selected[@]}"
+  if $full && [[ $preset == cuda || $preset == dev ]]; then results_site "$preset"; fi
 }
 
 tools/setup.sh --dev
@@ -152,16 +153,14 @@ if ((!${#presets[@]})); then
       "the tests for aarch64: tests/run.sh aarch64")
   fi
 fi
+type dpkg-shlibdeps >/dev/null 2>&1 || not_run+=("the Debian packages: they need dpkg-dev")
 compgen -G 'build/deps/mkl/lib/libmkl_rt.so.*' >/dev/null || not_run+=("the backend mkl: tools/setup.sh --libraries")
 onednn=build/deps/onednn/include/oneapi/dnnl/dnnl_version.h # tools/setup.sh installs 3.2
 ! grep -qE 'DNNL_VERSION_MINOR +[0-4]$' "$onednn" 2>/dev/null || not_run+=("products with weights in 4 and 8 bits: a oneDNN of 3.5 or newer")
 $full || not_run+=("lint, experiments, every header alone, the installed package, the compiled wheel, another Google Benchmark: tests/run.sh --full")
 
 for preset in "${presets[@]}"; do build_and_test "$preset"; done
-if $full; then
-  results_site
-  newer_google_benchmark
-fi
+if $full; then newer_google_benchmark; fi
 
 say "all that ran passed"
 if ((${#not_run[@]})); then

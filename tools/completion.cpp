@@ -32,7 +32,7 @@ constexpr const char* zsh = R"sh(
 _layerbench() {
   local found
   local -a lines
-  found=$("${(Q)words[1]}" __complete "${(@Q)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null) || {
+  found=$("${${(Q)words[1]}/#\~/$HOME}" __complete "${(@Q)words[2,CURRENT-1]}" "$PREFIX" 2>/dev/null) || {
     compset -P '*[=,]'
     _files
     return
@@ -44,7 +44,7 @@ _layerbench() {
 if [[ $funcstack[1] == _layerbench ]]; then _layerbench; else compdef _layerbench )sh";
 
 constexpr const char* fish = R"sh(function __layerbench
-  set -l words (commandline -opc)
+  set -l words (commandline -opc | string replace -r '^~(?=/)' ~)
   set -l word (commandline -ct)
   $words[1] __complete $words[2..] "$word" 2>/dev/null
   or string replace -r '^' -- (string match -r '^(?:.*=)?' -- "$word") \
@@ -63,11 +63,11 @@ std::string script(const std::string& shell) {
 
 void add_completion(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "completion", "Prints what makes a shell complete command lines of all programs");
+      "completion", "Prints a script with which a shell completes command lines of all programs");
   const auto shell = std::make_shared<std::string>();
   command
       ->add_option("shell", *shell,
-                   "Whose script, such as for ~/.bashrc: eval \"$(layerbench completion bash)\"")
+                   "Shell; for bash, add to ~/.bashrc: eval \"$(layerbench completion bash)\"")
       ->required()
       ->check(CLI::IsMember({"bash", "zsh", "fish"}));
   command->callback([shell] { write({}, script(*shell)); });

@@ -23,6 +23,8 @@ Copyright: 2026 the layerbench authors
 License: Apache-2.0
  On Debian systems, the text is in /usr/share/common-licenses/Apache-2.0.
 
+"""
+COPYRIGHT_OF_ONEDNN = """
 Files: /usr/lib/layerbench/*
 Copyright: Intel Corporation and others, listed in /usr/share/doc/layerbench/onednn
 License: Apache-2.0
@@ -30,8 +32,9 @@ License: Apache-2.0
 
 
 def output(*command):
+    """What a program prints, whatever the variables of the caller set."""
     environment = {name: value for name, value in os.environ.items()
-                   if not name.startswith(("BENCHMARK_", "LAYERBENCH_"))}
+                   if not name.startswith(("BENCHMARK_", "COLUMNS", "LAYERBENCH_"))}
     return subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True, env=environment).stdout
 
 
@@ -84,9 +87,8 @@ def main():
     helps["layerbench"] = help_text.partition("Exit codes:")[0]
     helps.update({f"layerbench-{command}": output(tool, command, "--help") for command in commands if command != "help"})
     for title, text in helps.items():
-        others = [name for name in helps if name.startswith("layerbench-")] if title == "layerbench" else ["layerbench"]
-        write(prefix / f"share/man/man1/{title}.1.gz",
-              man_page(title, text, version, exit_codes, others + programs))
+        others = list(helps) if title == "layerbench" else ["layerbench"]
+        write(prefix / f"share/man/man1/{title}.1.gz", man_page(title, text, version, exit_codes, others))
 
     folders = {"bash": ("bash-completion/completions", "{}"), "zsh": ("zsh/vendor-completions", "_{}"),
                "fish": ("fish/vendor_completions.d", "{}.fish")}
@@ -106,7 +108,7 @@ def main():
     date = email.utils.formatdate(changes.stat().st_mtime)
     write(documents / "changelog.Debian.gz", f"layerbench ({version}) unstable; urgency=low\n\n"
           f"  * See changelog.gz.\n\n -- {maintainer}  {date}\n")
-    write(documents / "copyright", COPYRIGHT)
+    write(documents / "copyright", COPYRIGHT + COPYRIGHT_OF_ONEDNN * (prefix / "lib/layerbench").exists())
 
 
 if __name__ == "__main__":

@@ -32,8 +32,17 @@ struct site_options {
 };
 
 /// The JSON files in a folder and its folders but for `without`, in the order of their paths.
+/// Throws usage_error if `without` contains the folder.
 std::vector<std::string> json_files(const fs::path& folder, const fs::path& without) {
   std::vector<std::string> found;
+  std::error_code absent;
+  for (fs::path above = fs::canonical(folder);; above = above.parent_path()) {
+    if (fs::equivalent(above, without, absent)) {
+      throw usage_error(fmt::format("--output: {}: has the result files in it; name another folder",
+                                    without.string()));
+    }
+    if (above == above.parent_path()) break;
+  }
   for (fs::recursive_directory_iterator at(folder), end; at != end; ++at) {
     std::error_code unknown;
     if (fs::equivalent(at->path(), without, unknown)) at.disable_recursion_pending();
@@ -47,7 +56,7 @@ std::vector<std::string> json_files(const fs::path& folder, const fs::path& with
 
 void write_files(const fs::path& folder, const report::site_files& files) {
   for (const auto& [path, text] : files) {
-    fs::create_directories((folder / path).parent_path());
+    require_writable("--output", (folder / path).parent_path());
     output_file(folder / path).write(text);
   }
 }
@@ -74,7 +83,7 @@ void make_site(const site_options& chosen) {
       broken.emplace_back(e.what());
     }
   }
-  if (others > 0) note(fmt::format("left out: {} JSON files without a step of a model", others));
+  if (others > 0) note(fmt::format("JSON files without a step of a model, left out: {}", others));
   if (added == 0 && broken.empty()) {
     throw nothing_matched(chosen.results + ": has no result file (--benchmark_out writes them)");
   }
@@ -107,8 +116,10 @@ void submit(const submit_options& chosen) {
   require_writable("--output", chosen.output);
   const std::filesystem::path path = std::filesystem::path(chosen.output) / checked.name;
   output_file(path).write(checked.text);
-  note(fmt::format("left out: aggregates, {}", fmt::join(checked.removed, ", ")));
-  fmt::print("{}\n", path.string());
+  note(fmt::format(
+      "left out: aggregates{}{}",
+      checked.removed.empty() ? "" : "; left out or changed: ", fmt::join(checked.removed, ", ")));
+  write({}, path.string() + '\n');
 }
 
 }  // namespace
@@ -117,7 +128,8 @@ void add_site(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
       "site", "Makes a static site of result files, in which machines can be compared");
   const auto options = std::make_shared<site_options>();
-  command->add_option("results", options->results, "Folder of result files, with its folders")
+  command
+      ->add_option("results", options->results, "Folder of result files; subfolders are read, too")
       ->type_name("DIR")
       ->required()
       ->check(CLI::ExistingDirectory);
@@ -132,7 +144,7 @@ void add_site(CLI::App& app) {
 
 void add_submit(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "submit", "Checks a result file, and writes it without names of hosts, users and paths");
+      "submit", "Checks a result file, and writes it without host, folders and command line");
   const auto options = std::make_shared<submit_options>();
   command->add_option("result", options->file, "Result file of bench_model")->required();
   command->add_option("-o,--output", options->output, "Folder for the file")

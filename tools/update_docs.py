@@ -34,6 +34,7 @@ import sys
 import textwrap
 
 import protocol_errors
+from package_files import output
 from protocol_errors import covered_cases as cases_of, runs, shape_file
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -596,16 +597,11 @@ TABLES = {"ablation": ablation, "summary": summary, "changes": changes,
 
 def with_help(text, programs):
     """Fills the places for the help of programs: <!-- help: bench_model -->."""
-    environment = {name: value for name, value in os.environ.items()
-                   if not name.startswith(("BENCHMARK_", "LAYERBENCH_"))}
-
     def shown(match):
         begin, command, end = match.groups()
         name, *words = command.split()
         folder = "tools" if name == "layerbench" else "bench"
-        done = subprocess.run([programs / folder / name, *words, "--help"], capture_output=True,
-                              text=True, check=True, env=environment)
-        return f"{begin}```text\n{done.stdout.strip()}\n```\n{end}"
+        return f"{begin}```text\n{output(programs / folder / name, *words, '--help').strip()}\n```\n{end}"
     return HELP.sub(shown, text)
 
 

@@ -60,6 +60,7 @@ using candidates = std::vector<std::pair<std::string, std::string>>;
   const std::string_view values =
       listed ? std::string_view(word).substr(1, word.find('}') - 1) : word;
   for (const std::string_view value : split(values, listed ? ',' : '|')) {
+    if (value.empty()) continue;
     if (listed || value.find_first_not_of("abcdefghijklmnopqrstuvwxyz") == std::string_view::npos) {
       found.emplace_back(value, "");
     }
@@ -133,9 +134,11 @@ struct position {
     if (option->get_delimiter() == ',' && last.find(',') != std::string::npos) {
       head = last.substr(0, last.rfind(',') + 1);
     }
-    found = option->get_single_name() == "subcommand" ? detail::names_of_subcommands(app)
-                                                      : detail::known_values(*option, type, names);
-    may_be_file = may_be_file || type.find("FILE") != std::string::npos || type == "DIR";
+    const bool is_subcommand = option->get_single_name() == "subcommand";
+    found = is_subcommand ? detail::names_of_subcommands(app)
+                          : detail::known_values(*option, type, names);
+    may_be_file = (may_be_file && !is_subcommand && !type.starts_with('{')) ||
+                  type.find("FILE") != std::string::npos || type == "DIR";
   }
   std::string lines;
   for (const auto& [candidate, text] : found) {

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <filesystem>
 #include <map>
 #include <set>
 #include <string>
@@ -56,15 +57,15 @@ namespace detail {
                   site_head(root));
 }
 
-/// Words of a row that filters find, each between two bars.
+/// Words of a row that the search finds, each between two bars.
 [[nodiscard]] inline markup hidden_words(const std::set<std::string>& words) {
   return element("span", escaped(fmt::format("|{}|", fmt::join(words, "|"))), {{"hidden", ""}});
 }
 
-/// The search in the tables of a page, which a script shows and adds filters to.
+/// The search in the tables of a page, which a script shows.
 [[nodiscard]] inline markup search_form() {
   return {
-      "<form class=\"filter\" hidden=\"\"><label>Search <input type=\"search\"/></label>"
+      "<form class=\"search\" hidden=\"\"><label>Search <input type=\"search\"/></label>"
       "<output></output></form>"};
 }
 
@@ -76,31 +77,6 @@ namespace detail {
     key += result::comparable_value(field, file.context_value(field).value_or("")) + '\n';
   }
   return key;
-}
-
-/// The fields of the context on machine, system and libraries.
-[[nodiscard]] inline table machine_facts(const result::results& file) {
-  table t = context_table(file);
-  std::erase_if(t.rows, [&](const std::vector<std::string>& row) {
-    const std::string& field = row.front();
-    return result::dimension_of(field, file, file) > field_dimension::driver ||
-           field == "host_name" || field == "caches";
-  });
-  return t;
-}
-
-/// The page of a file. Where it would be too large, the last cases are without layers.
-[[nodiscard]] inline std::string file_page(report_data of, const markup& above) {
-  constexpr std::size_t most_bytes = 450'000;
-  std::string whole = page(of, above, site_head("../"));
-  for (std::size_t shown = of.predictions.size(); whole.size() > most_bytes && shown > 0;) {
-    shown /= 2;
-    for (std::size_t i = shown; i < of.predictions.size(); ++i) of.predictions[i].layers.clear();
-    const std::string sentence =
-        fmt::format("Only the first {} cases have their layers here.", shown);
-    whole = page(of, above + element("p", escaped(sentence)), site_head("../"));
-  }
-  return whole;
 }
 
 }  // namespace detail
@@ -121,12 +97,14 @@ class site {
     for (const analysis::prediction& p : data.predictions) models.push_back(p.model_case.model);
     const std::string title =
         fmt::format("{}, {} ({})", day, detail::listed(models), detail::libraries(data));
-    const std::string id = unused_id(day + " " + file.device());
-    files_.push_back({id, machine_of(file, date), date, title});
+    const std::string id = unused_id(std::filesystem::path(file.file).stem().string(), ids_);
+    files_.push_back({id, machine_of(file), date, title});
     const table shown = overview(data);
     json::value cases = json::value::array();
     for (std::size_t i = 0; i < data.predictions.size(); ++i) {
-      const analysis::prediction& p = data.predictions[i];
+      const analysis::validated* const validated = detail::validation_of(data, data.predictions[i]);
+      const analysis::prediction& p =  // as in the cells of overview()
+          validated != nullptr ? validated->predicted : data.predictions[i];
       if (!p.step || p.partial()) continue;
       std::map<std::string, markup> cells;
       for (std::size_t k = 0; k < shown.columns.size(); ++k) {
@@ -144,7 +122,7 @@ class site {
                 detail::page_link(id + ".json", {"The result file"}),
                 detail::page_link("../compare.html#a=" + id, {"Compare this file"})});
     const json::value all{{"id", id}, {"cases", std::move(cases)}};
-    return {{"results/" + id + ".html", detail::file_page(data, links)},
+    return {{"results/" + id + ".html", page(data, links, detail::site_head("../"))},
             {"results/" + id + ".js",
              "// layerbench: the steps and layers of a result file\nlayerbenchResult(" +
                  all.dump(-1, ' ', true, json::value::error_handler_t::replace) + ");\n"},
@@ -157,10 +135,15 @@ class site {
                    {"compare.html", comparison()},
                    {"site.js", std::string(site_script)}};
     for (const auto& [key, of] : machines_) {
-      const markup link = detail::page_link("../compare.html#a=" + of.id, {"Compare this machine"});
+      const std::vector<added_file> files = newest_files();
+      const auto newest = std::ranges::find(files, key, &added_file::machine);
+      const markup links =
+          element("p", detail::page_link("../compare.html#a=" + of.id, {"Compare this machine"})) +
+          element("p", detail::page_link("../results/" + newest->id + ".html",
+                                         {"Hardware and libraries, in its newest file"}));
       all["machines/" + of.id + ".html"] = detail::site_page(
-          of.title, element("p", link) + detail::search_form() +
-                        table_of(steps_of(&step::machine, key), false, "All steps") + of.facts);
+          of.title, links + detail::search_form() +
+                        table_of(steps_of(&step::machine, key), false, "All steps"));
     }
     for (const auto& [key, of] : models_) {
       all["models/" + of.id + ".html"] = detail::site_page(of.title, rankings_of(key));
@@ -173,8 +156,6 @@ class site {
   struct subject {
     std::string id;
     std::string title;
-    markup facts = {};  ///< of its newest file
-    std::string date = {};
   };
   using subjects = std::map<std::string, subject>;
   struct added_file {
@@ -199,15 +180,15 @@ class site {
     std::map<std::string, markup> cells;
   };
 
-  [[nodiscard]] std::string unused_id(const std::string& text) {
+  [[nodiscard]] std::string unused_id(const std::string& text, std::set<std::string>& ids) {
     const std::string base = slug(text);
     std::string id = base;
-    for (int i = 2; !ids_.insert(id).second; ++i) id = fmt::format("{}-{}", base, i);
+    for (int i = 2; !ids.insert(id).second; ++i) id = fmt::format("{}-{}", base, i);
     return id;
   }
 
   /// The key of the machine of a file, which is added.
-  [[nodiscard]] std::string machine_of(const result::results& file, const std::string& date) {
+  [[nodiscard]] std::string machine_of(const result::results& file) {
     const std::string key = detail::machine_key(file);
     subject& machine = machines_[key];
     if (machine.id.empty()) {
@@ -215,13 +196,11 @@ class site {
       if (const auto count = file.context_value("num_cpus"); count && !file.context_value("gpu")) {
         name += fmt::format(", {} processor{}", *count, *count == "1" ? "" : "s");
       }
-      const auto same = std::ranges::count_if(
-          machines_, [&](const auto& other) { return other.second.title.starts_with(name); });
-      machine = {unused_id(name), same == 0 ? name : fmt::format("{} ({})", name, same + 1)};
-    }
-    if (date >= machine.date) {
-      machine.date = date;
-      machine.facts = to_html(detail::machine_facts(file), "Hardware and libraries, " + date);
+      const auto same = std::ranges::count_if(machines_, [&](const auto& other) {
+        const std::string& title = other.second.title;
+        return title == name || title.starts_with(name + " (");
+      });
+      machine = {unused_id(name, ids_), same == 0 ? name : fmt::format("{} ({})", name, same + 1)};
     }
     return key;
   }
@@ -250,26 +229,29 @@ class site {
     for (const auto& [parameter, value] : name.parameters) {
       if (parameter == "phase" || parameter == "threads") continue;
       const bool is_work = std::ranges::find(of_work, parameter) != of_work.end();
-      (is_work ? of.work : of.conditions) += fmt::format(", {} {}", parameter, value);
+      std::string& text = is_work ? of.work : of.conditions;
+      text += fmt::format("{}{} {}", text.empty() ? "" : ", ", parameter, value);
       if (is_work) of.work_order += fmt::format(" {} {:>9}", parameter, value);
     }
     of.cells["library"] = escaped(of.library);
     of.cells["conditions"] = escaped(of.conditions);
     files_.back().words.insert({"model:" + name.model, "phase:" + name.phase(),
                                 "library:" + name.backend, "type:" + name.dtype});
-    if (!models_.contains(name.model)) models_[name.model] = {unused_id(name.model), name.model};
+    if (!models_.contains(name.model))
+      models_[name.model] = {unused_id(name.model, model_ids_), name.model};
     json::value layers = json::value::array();
     for (const analysis::layer_time& layer : p.layers) {
       layers.push_back({layer.call_name(), layer.op, layer.count, layer.seconds});
     }
     steps_.push_back(std::move(of));
     const step& added = steps_.back();
-    return {{"work", added.model + " " + added.work},
-            {"conditions", added.library + ", " + added.conditions},
-            {"seconds", added.seconds},
-            {"low", added.low},
-            {"high", added.high},
-            {"layers", std::move(layers)}};
+    return {
+        {"work", added.model + " " + added.work},
+        {"conditions", added.library + (added.conditions.empty() ? "" : ", ") + added.conditions},
+        {"seconds", added.seconds},
+        {"low", added.low},
+        {"high", added.high},
+        {"layers", std::move(layers)}};
   }
 
   [[nodiscard]] static markup link_to(const subjects& in, const std::string& key,
@@ -309,18 +291,20 @@ class site {
       t.columns.push_back({title});
     }
     for (const step* of : steps) {
-      const auto faster = std::ranges::count_if(steps, [&](const step* other) {
-        return other->low <= other->high && other->high < of->low;
-      });
-      const std::string place = of->low <= of->high ? std::to_string(faster + 1) : "";
       std::vector<markup> row{link_to(models_, of->model, "../models/"), escaped(of->work)};
-      if (ranked) row = {escaped(place), link_to(machines_, of->machine, "../machines/")};
+      if (ranked) {
+        const auto faster = std::ranges::count_if(steps, [&](const step* other) {
+          return other->low <= other->high && other->high < of->low;
+        });
+        row = {escaped(of->low <= of->high ? std::to_string(faster + 1) : ""),
+               link_to(machines_, of->machine, "../machines/")};
+      }
       for (std::size_t i = row.size(); i < t.columns.size(); ++i) {
         row.push_back(of->cells.at(t.columns[i].title));
       }
       t.rows.push_back(std::move(row));
     }
-    return to_html(t, caption, when_narrow::scroll);
+    return to_html(t, caption);
   }
 
   /// The rankings of a model, with the newest step of each machine, library and conditions.
@@ -363,7 +347,7 @@ class site {
           {link_to(all, key, machines ? "machines/" : "models/") + detail::hidden_words(words),
            escaped(std::to_string(libraries.size())), escaped(detail::listed(libraries))});
     }
-    return to_html(t, machines ? "Machines" : "Models", when_narrow::scroll);
+    return to_html(t, machines ? "Machines" : "Models");
   }
 
   [[nodiscard]] std::vector<added_file> newest_files() const {
@@ -380,13 +364,14 @@ class site {
                             link_to(machines_, file.machine, "machines/")});
     }
     const std::string counts = fmt::format(
-        "{} machines, {} models, {} result files, {} predicted steps. Each number has the "
-        "conditions of its machine, its version and its file beside it.",
+        "{} machines, {} models, {} result files, {} predicted steps. Each number stands beside "
+        "its "
+        "conditions, the version of layerbench and its file.",
         machines_.size(), models_.size(), files_.size(), steps_.size());
     return detail::site_page("Results",
                              element("p", escaped(counts)) + detail::search_form() +
                                  subjects_table(true) + subjects_table(false) +
-                                 to_html(files, "Result files", when_narrow::scroll),
+                                 to_html(files, "Result files"),
                              "");
   }
 
@@ -419,7 +404,8 @@ class site {
         "");
   }
 
-  std::set<std::string> ids_;
+  std::set<std::string> ids_;  ///< of machines and files, which links to comparisons name
+  std::set<std::string> model_ids_;
   subjects machines_;
   subjects models_;
   std::vector<added_file> files_;

@@ -9,8 +9,8 @@ namespace layerbench::report {
 /// What the pages of a site have beside the style of reports.
 inline constexpr std::string_view site_style = R"css(
 [hidden] { display: none !important; }
-.scroll { overflow-x: auto; }
-.scroll th, .scroll td { white-space: nowrap; }
+.compared { overflow-x: auto; }
+.compared th, .compared td { white-space: nowrap; }
 form { display: flex; flex-wrap: wrap; gap: 0.5rem 1rem; margin: 1rem 0; }
 label { max-width: 100%; }
 input, select { max-width: 100%; padding: 0.3rem; border: 1px solid var(--faint); background: var(--page); color: var(--ink); font: inherit; }
@@ -25,23 +25,10 @@ function make(tag, text, attributes = {}) {
   return element;
 }
 
-// A search, and a filter for each kind of the hidden words of rows, such as "|phase:inference|".
-for (const form of document.querySelectorAll("form.filter")) {
-  const kinds = new Map();
-  for (const span of document.querySelectorAll("tbody span[hidden]")) {
-    for (const [kind, value] of span.textContent.split("|").map((word) => word.split(":"))) {
-      if (value && kind !== "model") kinds.set(kind, (kinds.get(kind) || new Set()).add(value));
-    }
-  }
-  for (const [kind, values] of kinds) {
-    const label = make("label", `${kind} `), select = make("select", "");
-    select.append(make("option", "all", { value: "" }));
-    for (const value of [...values].sort()) select.append(make("option", value, { value: `|${kind}:${value}|` }));
-    label.append(select);
-    form.lastChild.before(label);
-  }
+// Also finds the hidden words of rows, such as "phase:inference".
+for (const form of document.querySelectorAll("form.search")) {
   form.addEventListener("input", () => {
-    const words = [...form.elements].flatMap((field) => field.value.toLowerCase().split(/\s+/));
+    const words = form.querySelector("input").value.toLowerCase().split(/\s+/);
     const rows = [...document.querySelectorAll("tbody tr")];
     for (const row of rows) row.hidden = !words.every((word) => row.textContent.toLowerCase().includes(word));
     form.lastChild.textContent = `${rows.filter((row) => !row.hidden).length} rows`;
@@ -50,17 +37,20 @@ for (const form of document.querySelectorAll("form.filter")) {
   form.hidden = false;
 }
 
-const loaded = new Map();
+const loaded = new Map(), loading = new Map();
 window.layerbenchResult = (file) => loaded.set(file.id, file);
-const load = (id) => loaded.has(id) ? Promise.resolve() : new Promise((resolve, reject) => {
-  const script = make("script", "", { src: `results/${id}.js` });
-  script.onload = resolve;
-  script.onerror = () => reject(new Error(`results/${id}.js cannot be read`));
-  document.head.append(script);
-});
+function load(id) {
+  if (!loading.has(id)) loading.set(id, new Promise((resolve, reject) => {
+    const script = make("script", "", { src: `results/${id}.js` });
+    script.onload = resolve;
+    script.onerror = () => reject(new Error(`results/${id}.js cannot be read`));
+    document.head.append(script);
+  }));
+  return loading.get(id);
+}
 
 function table(caption, titles, rows, texts) {  // the first columns are texts
-  const all = make("table", "", { class: "few" }), scroll = make("div", "", { class: "scroll", tabindex: 0 });
+  const all = make("table", "", { class: "few" }), scroll = make("div", "", { class: "compared", tabindex: 0 });
   const fill = (row, cells, tag) => cells.forEach((cell, i) => row.append(make(tag, cell, { class: i < texts ? "" : "number" })));
   all.append(make("caption", caption));
   fill(all.createTHead().insertRow(), titles, "th");
@@ -80,7 +70,8 @@ function stepsOf(ids) {
   return [...all.values()];
 }
 
-const ms = (seconds) => (1e3 * seconds).toPrecision(4);
+// Four digits, but no exponent.
+const ms = (seconds) => Math.abs(seconds) < 9.9995 ? (1e3 * seconds).toPrecision(4) : (1e3 * seconds).toFixed(0);
 const between = (of) => (of.low <= of.high ? `${ms(of.low)} to ${ms(of.high)}` : "unknown");
 
 // The ratio lies between those of the far ends of both intervals. Up to 2 % is the same.
@@ -105,6 +96,7 @@ function layersTable(sides) {
 async function compare(form, result) {
   const sides = [form.a, form.b].map((select) => select.value.split(" "));
   await Promise.all(sides.flat().map(load));
+  if ([form.a, form.b].some((select, i) => select.value !== sides[i].join(" "))) return;  // chosen meanwhile
   const [first, second] = sides.map(stepsOf), rows = [], details = [];
   for (const a of first) {
     const same = second.filter((step) => step.work === a.work).sort((x, y) => x.seconds - y.seconds);

@@ -67,30 +67,18 @@ inline void check_conditions(submission& into, const result::results& file) {
   }
 }
 
-/// FLOPs per second that no device of the file's kind exceeds: the theoretical peak of a GPU, as
-/// far as the file has it, or what a core does in a cycle at 6.5 GHz, above the clock of any
-/// processor sold so far. AVX-512 has two units of 16 fused multiply-adds in f32, AVX2 two of 8;
-/// with 16 and 8 bits instructions do 2 and 4 times as many, AMX 1024 and 2048 (Intel, Optimization
-/// Reference Manual).
-[[nodiscard]] inline double known_peak(const result::results& file, const std::string& dtype,
-                                       std::int64_t threads) {
+/// The theoretical peak of a GPU in FLOPs per second, as far as the file has it.
+[[nodiscard]] inline double known_peak(const result::results& file, const std::string& dtype) {
   for (std::string_view part : split(file.context_value("gpu_peaks").value_or(""), ',')) {
     if (!part.starts_with(" " + dtype + " ")) continue;
     part.remove_prefix(dtype.size() + 2);
     const double value = take_number<double>(part).value_or(0);
     return value * (part.starts_with(" P") ? 1e15 : part.starts_with(" T") ? 1e12 : 1e9);
   }
-  if (file.context_value("gpu")) return std::numeric_limits<double>::infinity();
-  constexpr double hertz = 6.5e9;
-  const std::string isa = file.context_value("onednn_isa").value_or("amx");
-  const bool tiles = isa.find("amx") != isa.npos;
-  double flops = isa.starts_with("avx2") || isa.starts_with("sse") ? 32 : 64;
-  if (dtype.ends_with("16")) flops = tiles ? 2048 : 2 * flops;
-  if (dtype.ends_with("8")) flops = tiles ? 4096 : 4 * flops;
-  return flops * hertz * static_cast<double>(std::max<std::int64_t>(threads, 1));
+  return std::numeric_limits<double>::infinity();
 }
 
-/// The rows: timed, verified, and not above the peaks, known or measured (`measured`). Winograd's
+/// The rows: timed, verified, and not above the peaks of a GPU or the `measured` ones. Winograd's
 /// algorithm computes convolutions with up to 4 times fewer multiplications than are counted (Lavin
 /// and Gray, 2016). Measured peaks may be a tenth too low.
 inline void check_rows(submission& into, const result::results& file,
@@ -114,7 +102,7 @@ inline void check_rows(submission& into, const result::results& file,
   const auto is_too_fast = [&](const row& of) {
     const result::case_name& named = of.name.model_case;
     const std::int64_t threads = detail::threads(named, {&file});
-    double peak = known_peak(file, named.dtype, threads);
+    double peak = known_peak(file, named.dtype);
     for (const peaks& one : measured) {
       const bool same =
           one.backend == named.backend && one.dtype == named.dtype && one.threads == threads;
@@ -166,47 +154,47 @@ inline void check_steps(submission& into, const std::vector<prediction>& all) {
   const auto is_other = [&](const std::string& model) {
     return std::ranges::find(shipped, model) == shipped.end();
   };
+  if (models.empty()) {
+    into.refused.emplace_back("/context/manifest: has no model; measure with bench_model");
+  }
   refuse(into, models, std::identity(), is_other,
          "is no network of layerbench, so that others cannot compare; measure without it");
   for (const std::string& model : models) {
     if (!is_other(model)) chosen.models.push_back(model::find(model, chosen.shapes).string());
   }
-  if (chosen.models.empty() && !models.empty()) return {};
+  if (chosen.models.empty()) return {};
   return predict({&file, 1}, chosen);
 }
 
-/// `text` without the `host`, and with the last component alone of each path; of relative ones only
-/// in a `command`.
-[[nodiscard]] inline std::string without_places(std::string_view text, std::string_view host,
-                                                bool command) {
+/// `text` with the last component alone of each path.
+[[nodiscard]] inline std::string without_folders(std::string_view text) {
   std::string result;
   while (!text.empty()) {
     const std::size_t size = std::min(text.find_first_of(" \t\n'\",:;=@"), text.size());
     std::string_view word = text.substr(0, size);
-    if (command || word.find_first_of("/~.") == 0) word.remove_prefix(word.rfind('/') + 1);
-    if (word != host) result += word;
-    result += text.substr(size, 1);
+    if (word.find_first_of("/~.") == 0) word.remove_prefix(word.rfind('/') + 1);
+    result += fmt::format("{}{}", word, text.substr(size, 1));
     text.remove_prefix(std::min(size + 1, text.size()));
   }
   return result;
 }
 
-/// The context without host, users and folders: of paths the last component is left.
+/// The context without the host, the command line, which may name users, and folders.
 [[nodiscard]] inline json::value public_context(const json::value& context,
                                                 const result::results& file,
                                                 std::vector<std::string>& removed) {
   // Texts of forms of their own, whose slashes are in names and rates.
   const std::set<std::string> kept{"manifest", "candidates", "stopped", "field_dimensions",
                                    "topology"};
-  const std::set<std::string> hidden{"host_name", "executable", "shape_files", "gpu_uuid"};
-  const std::string host = file.context_value("host_name").value_or("");
+  const std::set<std::string> hidden{"host_name", "executable", "command", "shape_files",
+                                     "gpu_uuid"};
   json::value all = json::value::object();
   for (const auto& [field, value] : context.items()) {
     const bool is_known = kept.contains(field) || file.dimensions.contains(field) ||
                           result::known_dimensions().contains(field);
     json::value published = value;
     if (value.is_string() && !kept.contains(field)) {
-      published = without_places(value.get<std::string>(), host, field == "command");
+      published = without_folders(value.get<std::string>());
     }
     const bool is_left = is_known && !hidden.contains(field);
     if (!is_left || published != value) removed.push_back(field);
@@ -249,7 +237,8 @@ inline void check_steps(submission& into, const std::vector<prediction>& all) {
   all.text = published.dump(1, ' ', false, json::value::error_handler_t::replace) + '\n';
   std::uint64_t hash = 0xcbf29ce484222325U;  // FNV-1a (Fowler, Noll and Vo)
   for (const char c : all.text) hash = (hash ^ static_cast<unsigned char>(c)) * 0x100000001b3U;
-  all.name = fmt::format("{}_{}_{:016x}.json", slug(read.device()),
+  constexpr std::size_t longest = 32;  // of the device, so that a site has the whole name in links
+  all.name = fmt::format("{}_{}_{:016x}.json", slug(read.device().substr(0, longest)),
                          slug(read.context_value("date").value_or("").substr(0, 10)), hash);
   return all;
 }
