@@ -607,6 +607,7 @@ class reader {
 
   void relu6() {
     const bool clamps = node_.call == "clamp";
+    if (clamps && argument("max") == nullptr && argument("min") != nullptr) return clamp_min();
     if (!needs(clamps ? "min" : "min_val", clamps ? std::nullopt : std::optional(-1.0), 0)) return;
     if (!needs(clamps ? "max" : "max_val", clamps ? std::nullopt : std::optional(1.0), 6)) return;
     clip_to_6();

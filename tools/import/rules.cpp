@@ -420,12 +420,14 @@ view gemm(converter& to) {
   return matrix_product(to, x, x.extents[1], n, turned != w.transposed, bias);
 }
 
+view learned_rows(converter& to, const view& weight);
+
 /// Of PyTorch, whose weights are stored as [n, k], and whose rows may have any axes.
 view linear(converter& to) {
   view x = to.input(0);
   // Such as a table of positions, by which a network computes biases.
   if (x.from == source_kind::constant) x.from = source_kind::input;
-  if (!x.is_data()) throw unknown("of a weight");
+  if (x.from == source_kind::weight) x = learned_rows(to, x);
   const view& w = to.weight(1);
   if (w.extents.size() != 2 || x.extents.size() < 2) {
     throw unknown("of other than a matrix and weights");
@@ -754,10 +756,12 @@ view softmax(converter& to) {
     extents = x.written;
   }
   if (extents != x.extents) {
-    if (axis != last || extents.back() != x.extents.back()) {
-      throw unknown("over an axis that a view made");
+    if (axis == last && extents.back() == x.extents.back()) {
+      axis = extents.size() - 1;
+    } else {
+      x = to.in_order(x, x.extents);
+      extents = x.extents;
     }
-    axis = extents.size() - 1;
   }
   if (axis < 1) throw unknown("over the batch");
   return to.append(op::softmax{extents, static_cast<std::int64_t>(axis)}, {x}).viewed(to.extents());
@@ -890,13 +894,21 @@ view multiply_learned(converter& to, const view& x, const view& weight) {
   op::multiply created{x.order ? x.written : converter::element_extents(x), {}, true};
   axes memory;
   for (const atom& part : in_memory(parts)) memory.push_back({part});
-  const auto seen = axes_seen_as(memory, created.dims);
-  if (!seen) throw unknown("of a weight in another shape");
-  for (std::size_t i = 0; i < seen->size(); ++i) {
-    const auto repeated = std::ranges::count_if((*seen)[i], repeats);
-    const auto count = static_cast<std::ptrdiff_t>((*seen)[i].size());
-    if (repeated != 0 && repeated != count) throw unknown("of a weight in another shape");
-    created.dims1.push_back(repeated == count ? 1 : created.dims[i]);
+  // Whether the factor repeats along each axis as a whole, or not at all.
+  const auto fits = [&] {
+    const auto seen = axes_seen_as(memory, created.dims);
+    created.dims1.clear();
+    for (std::size_t i = 0; seen && i < seen->size(); ++i) {
+      const auto repeated = std::ranges::count_if((*seen)[i], repeats);
+      const auto count = static_cast<std::ptrdiff_t>((*seen)[i].size());
+      if (repeated != 0 && repeated != count) return false;
+      created.dims1.push_back(repeated == count ? 1 : created.dims[i]);
+    }
+    return seen.has_value();
+  };
+  if (!fits()) {
+    created.dims = x.extents;
+    if (x.order || !fits()) throw unknown("of a weight in another shape");
   }
   const view y = to.append(created, {x.order ? x.memory() : x});
   return x.order ? y.laid_out(to.extents(), x) : y;
@@ -1120,11 +1132,12 @@ view merge(converter& to) {
 view roll(converter& to) {
   view x = to.source(0);
   x = to.in_order(x, x.extents);
-  dims order(x.extents.size());
+  const dims extents = converter::element_extents(x);
+  dims order(extents.size());
   std::iota(order.begin(), order.end(), 0);
   to.note("roll is timed as a copy for each axis");
   for (std::int64_t i = to.of().integer("copies", 1); i > 0; --i) {
-    x = to.append(op::transpose{x.extents, {}, {order}, {}}, {x}, "roll");
+    x = to.append(op::transpose{extents, {}, {order}, {}}, {x}, "roll");
   }
   return x;
 }

@@ -232,7 +232,7 @@ class Windows(nn.Module):
         self.scale, self.gamma = nn.Parameter(torch.empty(2, 1, 1)), nn.Parameter(torch.empty(16))
         self.beta, self.last = nn.Parameter(torch.empty(16)), nn.Linear(64, 5)
         self.register_buffer('positions', torch.zeros(13, 2), persistent=False)
-        self.register_buffer('index', torch.zeros(16, dtype=torch.int64), persistent=False)
+        self.register_buffer('places', torch.zeros(16, dtype=torch.int64), persistent=False)
         self.register_buffer('mask', torch.zeros(4, 4, 4), persistent=False)
 
     def heads(self, x):
@@ -250,12 +250,12 @@ class Windows(nn.Module):
         x = self.groups(self.first((x - 0.5) / 2)).permute(0, 2, 3, 1)
         q, k, v = self.heads(self.windows(x))
         y = F.normalize(q, dim=-1) @ F.normalize(k, dim=-1).transpose(-2, -1) * self.scale.exp()
-        y = y + 16 * torch.sigmoid(self.rows(self.positions)[self.index].view(1, 4, 4, 2).permute(
+        y = y + 16 * torch.sigmoid(self.rows(self.positions)[self.places].view(1, 4, 4, 2).permute(
             0, 3, 1, 2))
         y = (y.view(-1, 4, 2, 4, 4) + self.mask[:, None]).view(-1, 2, 4, 4).softmax(-1)
         x = x + self.image(torch.einsum('bhqk, bhkd -> bhqd', y, v))
         q, k, v = self.heads(self.windows(x))
-        bias = self.table[self.index].view(4, 4, 2).permute(2, 0, 1).contiguous()[None]
+        bias = self.table[self.places].view(4, 4, 2).permute(2, 0, 1).contiguous()[None]
         x = x - self.image(F.scaled_dot_product_attention(q, k, v, attn_mask=bias))
         norm = x.norm(p=2, dim=(1, 2), keepdim=True)
         x = x + torch.addcmul(self.beta, self.gamma, x * (norm / (norm.mean(-1, True) + 1e-6)))
