@@ -9,5 +9,5 @@ int main(int argc, char** argv) {
       programs::suite_program(
           {.name = "bench_gemm",
            .purpose = "Times the matrix products (fully connected layers) of deep-learning models.",
-           .ops = {"gemm"}}));
+           .ops = {"gemm", "routed_gemm"}}));
 }

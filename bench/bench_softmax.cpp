@@ -4,9 +4,9 @@
 
 int main(int argc, char** argv) {
   using namespace layerbench;
-  return run::main(
-      argc, argv,
-      programs::suite_program({.name = "bench_softmax",
-                               .purpose = "Times the softmax layers of deep-learning models.",
-                               .ops = {"softmax"}}));
+  return run::main(argc, argv,
+                   programs::suite_program(
+                       {.name = "bench_softmax",
+                        .purpose = "Times the softmax and top-k layers of deep-learning models.",
+                        .ops = {"softmax", "topk"}}));
 }

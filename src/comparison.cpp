@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <layerbench/analysis/base/caching_allocator-inl.hpp>
+#include <layerbench/analysis/base/memory-inl.hpp>
 #include <layerbench/analysis/compare/bisection-inl.hpp>
 #include <layerbench/analysis/compare/change_points-inl.hpp>
 #include <layerbench/analysis/compare/comparison-inl.hpp>
@@ -16,8 +18,6 @@
 #include <layerbench/analysis/curve/curve-inl.hpp>
 #include <layerbench/analysis/curve/text-inl.hpp>
 #include <layerbench/analysis/explain/explain-inl.hpp>
-#include <layerbench/analysis/memory/caching_allocator-inl.hpp>
-#include <layerbench/analysis/memory/memory-inl.hpp>
 #include <layerbench/analysis/memory/text-inl.hpp>
 #include <layerbench/analysis/study/memory_figures-inl.hpp>
 #include <layerbench/analysis/study/study_file-inl.hpp>

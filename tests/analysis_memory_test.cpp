@@ -9,8 +9,8 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/memory/caching_allocator.hpp>
-#include <layerbench/analysis/memory/memory.hpp>
+#include <layerbench/analysis/base/caching_allocator.hpp>
+#include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
@@ -206,7 +206,8 @@ TEST_F(Memory, CountsWhatResultFilesKnowOfChains) {
       {"conv1_reorder", "reorder", "fwd", "dims:4x4x10x10,from:abcd,to:acdb", 2, true},
       {"conv2_reorder", "reorder", "fwd", "dims:20x1x8x8,from:ABcd16b16a,to:abcd", 1, true}};
   const auto known = [&](std::string_view phase) {
-    return measured_beside_tensors({&file, 1}, model::load(path_), phase, dtype::f32);
+    return measured_beside_tensors(std::array{&std::as_const(file)}, model::load(path_), phase,
+                                   dtype::f32);
   };
   EXPECT_FALSE(known("inference"));
   const memory_beside_tensors beside = known("training").value();

@@ -229,6 +229,28 @@ TEST(reference_rotary, turns_pairs_of_values_of_both_halves) {
               ElementsAre(1, 2, -2, 1));
 }
 
+TEST(reference_topk, has_the_largest_values_first) {
+  const op::topk o{.n = 2, .c = 4, .k = 2};
+  const std::vector<values> src{{1, 4, 2, 3, 5, 6, 6, 0}};
+  EXPECT_THAT(reference_result(o, src, dtype::f32, 1), ElementsAre(4, 3, 6, 6));
+  EXPECT_THAT(reference_result(o, src), ElementsAre(1, 3, 1, 2)) << "the columns";
+  const op::topk shares{.n = 1, .c = 3, .k = 2, .normalized = true};
+  EXPECT_THAT(reference_result(shares, {{1, 2, 6}}, dtype::f32, 1), ElementsAre(0.75F, 0.25F));
+}
+
+TEST(reference_routed_gemm, multiplies_rows_by_the_weights_of_their_experts) {
+  // Two tokens, of which the first has experts 2 and 0, the second 0 and 1.
+  op::routed_gemm o{.tokens = 2, .experts = 3, .top_k = 2};
+  const values experts{2, 0, 0, 1};
+  const values weights{1, 10, 100};
+  EXPECT_THAT(reference_result(o, {{3, 4, 5, 6}, experts, weights}), ElementsAre(3, 4, 50, 600));
+  o.gather = true;
+  EXPECT_THAT(reference_result(o, {{3, 4}, experts, weights}), ElementsAre(3, 4, 40, 300));
+  o.scatter = true;
+  EXPECT_THAT(reference_result(o, {{3, 4}, {0.5F, 1, 2, 0.25F}, experts, weights}),
+              ElementsAre(0.5F * 300 + 3, 2 * 4 + 0.25F * 40));
+}
+
 struct curve {
   op::activation_kind kind;
   values at_samples;  ///< at -8, -1, 0, 1, 8

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include <gmock/gmock.h>
@@ -11,9 +12,12 @@
 #include <layerbench/op/embedding.hpp>
 #include <layerbench/op/test_data.hpp>
 
+#include "support/random_ops.hpp"
+
 namespace layerbench::run {
 namespace op_test_data_test {
 
+using ::testing::Contains;
 using ::testing::Each;
 using ::testing::Ge;
 using ::testing::Le;
@@ -46,6 +50,49 @@ TEST(TestData, OfIndicesOfFewRowsIsUniform) {
   for (const float value : indices(3000, 3)) ++counts[std::floor(value)];
   for (const auto& [row, count] : counts) EXPECT_NEAR(count, 1000, 120) << row;
   EXPECT_THAT(indices(100, 1), Each(Le(1.0F)));
+}
+
+// What a plan may rely on: every token has different experts, and the numbers of rows are those of
+// the load, whatever the seed.
+TEST(TestData, OfExpertsHasTheLoad) {
+  testing::dice d(7);
+  for (std::uint64_t seed = 0; seed < 300; ++seed) {
+    const auto o = testing::random_op<op::routed_gemm>(d);
+    SCOPED_TRACE(key(o));
+    const op::routing routing = o.routing();
+    const auto operands = o.operands(op::pass::fwd, dtype::f32);
+    const auto experts = std::ranges::find(operands, true, &op::operand::is_index);
+    const std::vector<float> drawn = random_values(*experts, seed);
+    ASSERT_EQ(drawn.size(), static_cast<std::size_t>(o.tokens * o.top_k));
+    std::map<float, std::int64_t> rows;
+    for (std::int64_t token = 0; token < o.tokens; ++token) {
+      const auto first = drawn.begin() + token * o.top_k;
+      EXPECT_EQ(std::set<float>(first, first + o.top_k).size(), static_cast<std::size_t>(o.top_k));
+      std::for_each(first, first + o.top_k, [&](float expert) { ++rows[expert]; });
+    }
+    EXPECT_EQ(std::ssize(rows), routing.active());
+    EXPECT_GE(rows.begin()->first, 0);
+    EXPECT_LT(rows.rbegin()->first, o.experts);
+    const std::vector<std::int64_t> sizes = routing.group_sizes();
+    for (const auto& [expert, count] : rows) {
+      EXPECT_THAT(sizes, Contains(count));
+      EXPECT_TRUE(count == 1 || o.load != op::expert_load::decode) << count;
+    }
+    if (o.load == op::expert_load::hot && o.tokens * o.top_k > 1) {
+      EXPECT_EQ(rows[0], std::min(o.tokens * o.top_k / 2, o.tokens));
+    }
+  }
+}
+
+TEST(TestData, OfExpertsDiffersFromStepToStep) {
+  const op::routed_gemm o{.tokens = 1, .experts = 128, .top_k = 8};
+  const op::operand experts = o.operands(op::pass::fwd, dtype::f32).at(1);
+  std::set<float> seen;
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    const std::vector<float> drawn = random_values(experts, seed);
+    seen.insert(drawn.begin(), drawn.end());
+  }
+  EXPECT_GT(seen.size(), 64U) << "16 tokens have most of the experts";
 }
 
 }  // namespace op_test_data_test

@@ -549,6 +549,37 @@ TEST(rotary, has_tables_that_are_not_learned) {
   EXPECT_THROW((rotary{.d = 5}.validate()), invalid_field);
 }
 
+TEST(topk, writes_values_and_columns) {
+  const topk o{.n = 2, .c = 5, .k = 3};
+  EXPECT_EQ(least_bytes(o.operands(pass::fwd, dtype::bf16)), 2 * 2 * 5 + 2 * 2 * 3 + 4 * 2 * 3);
+  EXPECT_EQ(o.work(pass::fwd).flops, 10);
+  EXPECT_EQ((topk{.n = 2, .c = 5, .k = 3, .normalized = true}).work(pass::fwd).flops, 22);
+  EXPECT_THROW((topk{.c = 2, .k = 3}.validate()), invalid_field);
+}
+
+TEST(routed_gemm, reads_the_weights_of_the_experts_that_have_rows) {
+  const auto of = [](std::int64_t tokens, expert_load load) {
+    const routed_gemm o{.tokens = tokens, .experts = 8, .top_k = 2, .n = 3, .k = 5, .load = load};
+    EXPECT_EQ(o.work(pass::fwd).macs, tokens * 2 * 3 * 5);
+    return least_bytes(o.operands(pass::fwd, dtype::f32).at(2)) / (4 * 3 * 5);
+  };
+  EXPECT_EQ(of(1, expert_load::decode), 2);
+  EXPECT_EQ(of(3, expert_load::balanced), 6);
+  EXPECT_EQ(of(100, expert_load::balanced), 8);
+  EXPECT_EQ(of(3, expert_load::hot), 1 + 3);
+  EXPECT_EQ(of(100, expert_load::hot), 8);
+}
+
+TEST(routed_gemm, refuses_loads_that_cannot_be) {
+  const routed_gemm o{.tokens = 2, .experts = 4, .top_k = 2};
+  const auto refuses = [](routed_gemm changed) { EXPECT_THROW(changed.validate(), invalid_field); };
+  refuses({.tokens = 2, .experts = 4, .top_k = 5});
+  refuses({.tokens = 3, .experts = 4, .top_k = 2, .load = expert_load::decode});
+  refuses({.tokens = 2, .experts = 2, .top_k = 2, .load = expert_load::hot});
+  EXPECT_NO_THROW(o.validate());
+  EXPECT_EQ(o.passes(), std::vector{pass::fwd});
+}
+
 TEST(attention, counts_the_pairs_that_the_mask_leaves) {
   dice d(25);
   for (int i = 0; i < 1000; ++i) {

@@ -17,8 +17,8 @@ Installs what is missing, checks the format, builds and runs the tests. CI runs 
                           the installed package, the wheel that tools/wheel.sh compiles, the newest
                           Google Benchmark, the preset without vendor libraries (reference), all
                           tests under sanitizers (asan), and the tests of the reference backend for
-                          another processor, in an emulator (aarch64, on Debian). About an hour and
-                          a half on two cores.
+                          another processor, in an emulator (aarch64, on Debian); build/site is the
+                          site of results/. About an hour and a half on two cores.
   tests/run.sh PRESET...  only these presets (cuda, dev, reference, asan, aarch64), with all their
                           tests.
   tests/run.sh --full PRESET...
@@ -91,6 +91,18 @@ newer_google_benchmark() {
   "${conv[@]}" --benchmark_repetitions=2 --benchmark_filter=conv1 --resume="$folder/r.json"
 }
 
+# The site of the stored results; its script in a browser, where there is one.
+results_site() {
+  local tool=build/${presets[0]}/tools/layerbench
+  say "site of results/"
+  "$tool" site results -o build/site
+  if type chromium >/dev/null 2>&1; then
+    /usr/bin/python3 tests/site_test.py "$tool" --browser chromium
+  else
+    not_run+=("the script of the site: apt-get install chromium")
+  fi
+}
+
 build_and_test() {
   local preset=$1 targets=(all) selected=()
   if [[ $preset == reference ]]; then
@@ -146,7 +158,10 @@ onednn=build/deps/onednn/include/oneapi/dnnl/dnnl_version.h # tools/setup.sh ins
 $full || not_run+=("lint, experiments, every header alone, the installed package, the compiled wheel, another Google Benchmark: tests/run.sh --full")
 
 for preset in "${presets[@]}"; do build_and_test "$preset"; done
-if $full; then newer_google_benchmark; fi
+if $full; then
+  results_site
+  newer_google_benchmark
+fi
 
 say "all that ran passed"
 if ((${#not_run[@]})); then

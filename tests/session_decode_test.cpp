@@ -4,12 +4,14 @@
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include <gmock/gmock.h>
 
 #include <layerbench/cache_state/buffer_layout.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/model/training.hpp>
 #include <layerbench/session/planned_step.hpp>
 
 #include "support/temporary_directory.hpp"
@@ -137,6 +139,67 @@ TEST_F(Decoding, HasARowOfAnAppendWithoutACacheForEachSlot) {
     EXPECT_GE(found.slots * found.call_bytes, memory->device().cache_bytes())
         << "a turn touches enough to evict the rows";
   }
+}
+
+class Experts : public ::testing::Test {
+ protected:
+  testing::temporary_directory directory_;
+  std::string file_ = directory_.write("routed.json", testing::routed_block);
+
+  /// The results of a step on equal words, for each of so many sets of choices.
+  [[nodiscard]] std::vector<std::vector<float>> results(const backend_entry& on, int sets) const {
+    const planned_step planned(model::inference_step(model::load(file_)), {},
+                               testing::make_context(on, 1));
+    const std::unique_ptr<chain> whole = planned.make_chain(3);
+    std::vector<float> words(2 * 4 * 8);
+    for (std::size_t i = 0; i < words.size(); ++i) words[i] = std::sin(static_cast<float>(i));
+    std::vector<std::vector<float>> found;
+    for (int i = 0; i < sets; ++i) {
+      whole->set_up();
+      whole->activate();
+      whole->write(model::input_tensor, words);
+      whole->run(0, whole->layers());
+      found.push_back(whole->read(planned.step().calls.back().tensors.back()));
+    }
+    return found;
+  }
+};
+
+TEST_F(Experts, OfATokenChangeFromStepToStepAlikeOnAllBackends) {
+  const auto expected = results(testing::reference_backend(), 3);
+  EXPECT_NE(expected[0], expected[1]);
+  EXPECT_NE(expected[1], expected[2]);
+  testing::on_all_backends(dtype::f32, [&](const backend_entry& backend) {
+    const auto context = testing::make_context(backend, 1);
+    if (!context->device().implements_op(op::any(op::routed_gemm{}))) return;
+    const auto found = results(backend, 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+      EXPECT_THAT(found[i], Pointwise(FloatNear(1e-4F), expected[i])) << backend.name;
+    }
+  });
+}
+
+TEST_F(Experts, OfAllLayersAreTheSameInputOfTheStep) {
+  const model::step step = model::inference_step(model::load(file_));
+  EXPECT_EQ(step.inputs, 2U);
+  EXPECT_EQ(step.calls[4].tensors[1], 1U);
+  EXPECT_EQ(step.calls[6].tensors[2], 1U);
+  EXPECT_THROW(static_cast<void>(model::training_step(model::load(file_), dtype::f32)),
+               usage_error);
+}
+
+TEST_F(Experts, CountWhereTokensChooseThem) {
+  const auto footprint = [&](std::int64_t batch, std::int64_t tokens) {
+    const model::graph g = model::load(file_, {{"batch", batch}, {"tokens", tokens}});
+    const planned_step planned(model::inference_step(g), {},
+                               testing::make_context(testing::reference_backend(), 1));
+    return planned.least_memory().footprint();
+  };
+  // Of a token's step: two of six experts, each of two matrices of 16 * 32.
+  const std::int64_t others = 4 * (16 * 8 + 16 * 6 + 8 + 16 + 6 + 6 + 2 * 2 + 2 + 2 * 32 * 2 + 16);
+  EXPECT_EQ(footprint(1, 1), others + 4 * (2 * 2 * 16 * 32));
+  EXPECT_GT(footprint(3, 1) - footprint(2, 1), 4 * (2 * 2 * 16 * 32)) << "two experts more";
+  EXPECT_LT(footprint(4, 1) - footprint(3, 1), 4 * (2 * 2 * 16 * 32)) << "no further experts";
 }
 
 }  // namespace session_decode_test

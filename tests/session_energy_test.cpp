@@ -282,12 +282,12 @@ TEST_F(EnergyOfRounds, LeaveTheBudgetToTheLeastNumberOfRounds) {
   double time = 0;  // passes with each look at the clock
   constexpr double budget = 30;
   runner measuring(
-      rows(), {}, {.min_rounds = 7, .min_time = 0, .budget = budget, .started = 0}, {},
-      [] { return std::nullopt; }, any_speed, [&] { return time += 0.05; },
+      rows(), {}, {.min_rounds = 7, .min_time = 0, .max_time = 0, .budget = budget, .started = 0},
+      {}, [] { return std::nullopt; }, any_speed, [&] { return time += 0.05; },
       {std::make_shared<failing_counter>(1000), true});
   EXPECT_FALSE(measuring.run(result_, [] {}));
   EXPECT_EQ(measuring.shortfall(), "");
-  EXPECT_GE(result_.rows.size(), 3U * 7);
+  EXPECT_THAT(result_.rows, SizeIs(3 * 7));
   EXPECT_THAT(rounds_with_energy(), Not(IsEmpty())) << "some fit";
   EXPECT_LE(time, budget);
 }

@@ -7,7 +7,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/analysis/memory/memory.hpp>
+#include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/session/planned_step.hpp>
@@ -37,8 +37,8 @@ class chains_of {
     expect_near(step, analysis::memory_policy::kept, planned_step(step, {}, context_));
     planned_step reordered(step, {}, context_, true);
     const result::results file = file_of(reordered.step());
-    const auto known =
-        analysis::measured_beside_tensors({&file, 1}, graph_, "training", dtype::f32);
+    const auto known = analysis::measured_beside_tensors(std::array{&std::as_const(file)}, graph_,
+                                                         "training", dtype::f32);
     expect_near(step, analysis::memory_policy::kept, std::move(reordered), known.value());
   }
 

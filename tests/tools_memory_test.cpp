@@ -104,6 +104,11 @@ TEST(Memory, AddsTheScratchMemoryOfResultFiles) {
   const std::int64_t scratch = with.at("policies").at(0).at("scratch_bytes");
   EXPECT_GT(scratch, 0);
   EXPECT_EQ(bytes_of(with, "kept"), bytes_of(without, "kept") + scratch);
+  const testing::outcome predicted =
+      testing::run(LAYERBENCH_TOOL, {"predict", file, "--model", "resnet50", "--format", "json"});
+  const json::value beside = json::value::parse(predicted.out).at("predictions").at(0);
+  for (const char* policy : {"kept", "reused", "pytorch"})
+    EXPECT_EQ(beside.at("memory_bytes").at(policy), bytes_of(with, policy)) << policy;
   EXPECT_EQ(memory({"resnet50", "--batch", "7", "--scratch", file}).exit_code, 5);
   EXPECT_EQ(memory({"resnet50", "--fusion", "openvino", "--scratch", file}).exit_code, 5);
 }

@@ -31,7 +31,7 @@ def run(*command, **options):
 
 def expect(condition, what):
     if not condition:
-        sys.exit(f"wheel_test.py: {what}")
+        sys.exit(f"{pathlib.Path(sys.argv[0]).name}: {what}")
 
 
 def make_wheel(build, folder):

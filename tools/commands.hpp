@@ -140,9 +140,12 @@ void add_compare(CLI::App& app);
 void add_versus(CLI::App& app, const std::vector<std::string>& words);
 void add_bisect(CLI::App& app, const std::vector<std::string>& words);
 void add_report(CLI::App& app);
+void add_site(CLI::App& app);
+void add_submit(CLI::App& app);
 void add_deepbench(CLI::App& app);
 void add_import(CLI::App& app);
 void add_explain(CLI::App& app);
 void add_quickstart(CLI::App& app);
+void add_completion(CLI::App& app);
 
 }  // namespace layerbench::tool

@@ -15,7 +15,9 @@
 #include <layerbench/base/process_setup.hpp>
 #include <layerbench/base/terminal.hpp>
 #include <layerbench/base/version.hpp>
+#include <layerbench/help/completion.hpp>
 #include <layerbench/help/formatter.hpp>
+#include <layerbench/model/find.hpp>
 
 #include "command_line.hpp"
 #include "commands.hpp"
@@ -77,10 +79,17 @@ exit_code run(int argc, char** argv) {
   layerbench::tool::add_versus(app, commands);
   layerbench::tool::add_bisect(app, commands);
   layerbench::tool::add_report(app);
+  layerbench::tool::add_site(app);
+  layerbench::tool::add_submit(app);
   layerbench::tool::add_deepbench(app);
   layerbench::tool::add_import(app);
   layerbench::tool::add_explain(app);
+  layerbench::tool::add_completion(app);
   add_help(app, argc, argv);
+  const auto names = [](const std::string& kind) {
+    return layerbench::model::list(layerbench::model::default_shapes_directory(), kind);
+  };
+  if (layerbench::help::completes(app, argc, argv, names)) return exit_code::done;
   try {
     app.parse(argc, argv);
   } catch (const CLI::CallForHelp&) {

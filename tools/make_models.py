@@ -1613,15 +1613,18 @@ def recurrent():
 class Text:
     """A network over `tokens` tokens of `width` values, in the order sequence, token.
 
-    With `cached` the number of tokens is a parameter, `tokens` its default, and keys and values of
+    Heads have `d` values. With `cached` the number of tokens is a parameter, `tokens` its default, and keys and values of
     earlier tokens come from a cache. With `llama` normalizations are of kind rms, products have no
-    bias, and queries and keys are turned by their positions."""
+    bias, and queries and keys are turned by their positions; with `head_norm` those are normalized
+    before, head by head. With `experts` and `top_k` each token has a perceptron of its experts."""
 
     def __init__(self, net, tokens, width, heads, inner, kind='gelu', cached=False, kv_heads=None,
-                 llama=False):
+                 llama=False, d=None, head_norm=None, experts=None, top_k=None):
         self.net, self.tokens, self.width, self.heads = net, tokens, width, heads
         self.inner, self.kind, self.cached = inner, kind, cached
         self.kv_heads, self.llama = kv_heads or heads, llama
+        self.d, self.head_norm = d or width // heads, head_norm
+        self.experts, self.top_k = experts, top_k
         if cached:
             net.parameters.update(tokens=tokens, context=0)
             self.tokens = 'tokens'
@@ -1652,9 +1655,14 @@ class Text:
 
     def attention(self, x, name, causal):
         """Projections of query, key and value, attention, and the projection of its result."""
-        d = self.width // self.heads
+        d = self.d
         heads = {'query': self.heads, 'key': self.kv_heads, 'value': self.kv_heads}
         parts = {part: self.linear(x, f'{name}_{part}', heads[part] * d) for part in heads}
+        for part in ('query', 'key') if self.head_norm else ():
+            parts[part] = self.net.layer(f'{name}_{part}_norm', 'layernorm', [parts[part]],
+                                         parts[part].dims,
+                                         {'dims': [['batch', self.tokens, heads[part]], d],
+                                          'kind': 'rms', 'epsilon': self.head_norm})
         for part in ('query', 'key') if self.llama else ():
             parts[part] = self.net.layer(f'{name}_{part}_rotary', 'rotary', [parts[part]],
                                          parts[part].dims,
@@ -1668,7 +1676,8 @@ class Text:
             shape['kv_heads'] = self.kv_heads
         if causal:
             shape['causal'] = True
-        y = self.net.layer(name, 'attention', list(parts.values()), x.dims, shape)
+        y = self.net.layer(name, 'attention', list(parts.values()), (self.tokens, self.heads * d),
+                           shape)
         return self.linear(y, name + '_output', self.width)
 
     def append(self, x, name):
@@ -1691,20 +1700,44 @@ class Text:
                            {'dims': ['batch', *x.dims]})
         return self.linear(y, name + '_down', self.width)
 
+    def routed(self, inputs, name, outputs, **more):
+        """Products of tokens and the weights of their experts, of evenly spread tokens."""
+        k = inputs[0].dims[-1]
+        shape = {'tokens': ['batch', self.tokens], 'experts': self.experts, 'top_k': self.top_k,
+                 'n': outputs, 'k': k, **more, 'load': 'balanced'}
+        return self.net.layer(name, 'routed_gemm', inputs, (self.tokens, outputs), shape)
+
+    def routed_perceptron(self, x, name):
+        """A gated perceptron of the experts that a router chooses."""
+        scores = self.linear(x, name + '_router', self.experts)
+        scores = self.net.layer(name + '_router_softmax', 'softmax', [scores], scores.dims,
+                                {'dims': [['batch', self.tokens], self.experts]})
+        chosen = self.net.layer(name + '_router_topk', 'topk', [scores], (self.top_k,),
+                                {'n': ['batch', self.tokens], 'c': self.experts, 'k': self.top_k,
+                                 'normalized': True})
+        dims = {'dims': [['batch', self.tokens, self.top_k], self.inner]}
+        y = self.routed([x], name + '_gate', self.inner, gather=True)
+        y = self.net.layer(f'{name}_{self.kind}', 'activation', [y], y.dims,
+                           {'kind': self.kind, **dims})
+        x = self.routed([x], name + '_up', self.inner, gather=True)
+        y = self.net.layer(name + '_multiply', 'multiply', [y, x], x.dims, dims)
+        return self.routed([y, chosen], name + '_down', self.width, scatter=True)
+
     def block(self, x, name, epsilon, causal):
         """Attention and a perceptron, each behind a norm and with a shortcut."""
         y = self.attention(self.norm(x, f'{name}_norm1', epsilon), f'{name}_attention', causal)
         x = self.add(y, x, f'{name}_attention_add')
-        perceptron = self.gated_perceptron if self.llama else self.perceptron
+        perceptron = (self.routed_perceptron if self.experts else
+                      self.gated_perceptron if self.llama else self.perceptron)
         y = perceptron(self.norm(x, f'{name}_norm2', epsilon), name)
         return self.add(y, x, f'{name}_add')
 
-    def next_word(self, x, vocabulary):
+    def next_word(self, x, vocabulary, epsilon=1e-5, weights_of='words'):
         """The logits of the last token."""
-        x = self.token(self.norm(x, 'norm', 1e-5), 'last', 'last')
+        x = self.token(self.norm(x, 'norm', epsilon), 'last', 'last')
         return self.net.layer('output', 'gemm', [x], (1, vocabulary),
                               {'m': 'batch', 'n': vocabulary, 'k': self.width,
-                               'b_transposed': True}, weights_of='words')
+                               'b_transposed': True}, weights_of=weights_of)
 
     def token(self, x, name, index):
         """One token of each sequence."""
@@ -1744,6 +1777,17 @@ def llama(net, tokens=128, width=2048, depth=16, heads=32, kv_heads=8, inner=819
     for i in range(depth):
         x = text.block(x, f'layer{i}', 1e-5, True)
     text.next_word(x, vocabulary)
+    return net
+
+
+def qwen3_moe(net, depth, tokens=128, width=2048, heads=32, kv_heads=4, d=128, inner=768,
+              experts=128, top_k=8, vocabulary=151936, epsilon=1e-6):
+    text = Text(net, tokens, width, heads, inner, 'swish', True, kv_heads, True, d, epsilon,
+                experts, top_k)
+    x = text.embedding('words', vocabulary)
+    for i in range(depth):
+        x = text.block(x, f'layer{i}', epsilon, True)
+    text.next_word(x, vocabulary, epsilon, weights_of=None)
     return net
 
 
@@ -1787,6 +1831,12 @@ def transformer():
         'Meta 2024, as transformers.LlamaForCausalLM with the sizes of the config.json of '
         'Llama-3.2-1B, when it reads a prompt, or the next tokens behind a key-value cache: logits '
         'of the last token alone', 'text', ()))
+    yield qwen3_moe(Network(
+        'qwen3_moe_2_layers', 'Qwen3-30B-A3B with 2 of its 48 layers',
+        'Qwen team 2025 (arXiv:2505.09388), as transformers.Qwen3MoeForCausalLM with the sizes of '
+        'the config.json of Qwen3-30B-A3B, but for num_hidden_layers 2, when it reads a prompt, or '
+        'the next tokens behind a key-value cache: logits of the last token alone. Gate and up are '
+        'two products, one of twice the width there', 'text', ()), 2)
     yield vit(Network(
         'vit_b_16', 'ViT-B/16, 224x224',
         'Dosovitskiy et al. 2021 (arXiv:2010.11929), as in torchvision; the class token is an '

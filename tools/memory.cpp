@@ -10,8 +10,9 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/cases.hpp>
+#include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/analysis/memory/json.hpp>
-#include <layerbench/analysis/memory/memory.hpp>
 #include <layerbench/analysis/memory/text.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/op/update.hpp>
@@ -69,7 +70,8 @@ analysis::memory_report report_of(const memory_options& asked, const common_opti
   const std::vector<result::results> files = read_files(asked.results);
   model::graph graph = load(*asked.model, common);
   const dtype type = asked.model->type();
-  const auto measured = analysis::measured_beside_tensors(files, graph, asked.phase(), type);
+  const auto measured =
+      analysis::measured_beside_tensors(analysis::group_of(files), graph, asked.phase(), type);
   if (!files.empty() && !measured) {
     throw nothing_matched(fmt::format("--scratch: no row is of '{}', {}, {}, batch {}", graph.name,
                                       asked.phase(), name(type), model::batch(graph)));

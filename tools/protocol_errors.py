@@ -11,6 +11,7 @@ in a Random World, 2005): the ceil(0.95 (n + 1))-th of n in order. Kinds with to
 import collections
 import csv
 import functools
+import itertools
 import json
 import math
 import pathlib
@@ -184,6 +185,24 @@ def needed_widths(cases, widths):
     ratios = sorted(case.error / width for case, width in zip(cases, widths))
     factor = ratios[math.ceil(CONFIDENCE * len(ratios)) - 1]
     return [factor * width for width in widths]
+
+
+def changes():
+    """The errors of predicted changes by (kind, disturbed): of measured / predicted, relative, between
+    two runs that have a case on one machine. Each with what their sampling explains."""
+    measured = collections.defaultdict(list)
+    for name, run in runs().items():
+        for key, case in {} if run["shows_fault"] else cases_of(name).items():
+            if case["predicted_high"] is not None:
+                known = read_case(case, name, run["machine"], kind_of(case), run["date"])
+                ratio = case["measured_seconds"] / case["predicted_seconds"]
+                measured[run["machine"], key].append((ratio, known))
+    errors = collections.defaultdict(list)
+    for same in measured.values():
+        for (old, before), (new, after) in itertools.combinations(same, 2):
+            kind = (before.kind, before.disturbed or after.disturbed)
+            errors[kind].append((abs(new / old - 1), math.hypot(before.sampling, after.sampling)))
+    return errors
 
 
 def in_order():

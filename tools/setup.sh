@@ -18,7 +18,7 @@ packages=(g++ cmake ninja-build libbenchmark-dev nlohmann-json3-dev libcli11-dev
   libhwloc-dev libprotobuf-dev)
 if [[ "${1:-}" == --dev ]]; then
   packages+=(ccache libgtest-dev libbenchmark-tools python3-scipy python3-jsonschema
-    python3-pandas python3-matplotlib mypy
+    python3-pandas python3-matplotlib mypy dpkg-dev file lintian
     clang-format-19 clang-tidy-19 libomp-19-dev libopenmpi-dev openmpi-bin libopenblas0-openmp)
 fi
 [[ "${1:-}" != --libraries ]] || packages+=(libopenblas0-openmp)

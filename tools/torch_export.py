@@ -5,6 +5,7 @@
 The export is a dictionary that JSON can hold; docs/formats.md has its keys.
 """
 import contextlib
+import functools
 import importlib
 import importlib.util
 import inspect
@@ -144,10 +145,44 @@ def make_module(torch, make, device, buffers=None):
     if not isinstance(module, torch.nn.Module):
         raise Usage(f'what it returns is no torch.nn.Module, but {type(module).__name__}')
     module.eval()
+    trace_experts(torch, module)
     if buffers is not None:
         buffers.update((name, value.clone()) for name, value in module.named_buffers()
                        if not value.is_meta)
     return module.to(device)
+
+
+def routed_linear(torch):
+    """The call that stands for the products of a mixture of experts, as op::routed_gemm."""
+    name = 'layerbench::routed_linear'
+    if not hasattr(torch.ops.layerbench, 'routed_linear'):
+        torch.library.define(name, '(Tensor input, Tensor weight, Tensor experts, Tensor? scales, '
+                                   'int outputs) -> Tensor')
+
+        @torch.library.register_fake(name)
+        def _(tokens, _, experts, scales, outputs):
+            rows = experts.numel() if scales is None else experts.shape[0]
+            return tokens.new_empty(rows, outputs)
+
+        @torch.utils.flop_counter.register_flop_formula(torch.ops.layerbench.routed_linear)
+        def _(_, weight, experts, scales, outputs, **_more):  # pylint: disable=unused-argument
+            return 2 * math.prod(experts) * outputs * weight[2]
+    return torch.ops.layerbench.routed_linear
+
+
+def trace_experts(torch, module):
+    """Lets the experts of transformers call one op per product: which expert their own loop runs
+    depends on data. Experts with biases, or gates of their own, stay as they are."""
+    def forward(self, tokens, experts, scales):
+        linear = routed_linear(torch)
+        inner = self.gate_up_proj.shape[1] // 2
+        gate, up = (linear(tokens, self.gate_up_proj, experts, None, inner) for _ in range(2))
+        return linear(self.act_fn(gate) * up, self.down_proj, experts, scales, tokens.shape[1])
+    for one in module.modules():
+        gate = getattr(type(one), '_apply_gate', None)
+        if getattr(gate, '__name__', '') == '_default_apply_gate' and one.has_gate and not (
+                one.has_bias or one.is_transposed or one.has_post_expert_norm):
+            one.forward = functools.partial(forward, one)
 
 
 # --- Inputs ------------------------------------------------------------------------------------

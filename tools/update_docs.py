@@ -174,6 +174,19 @@ def learned():
     return markdown(["backend", "kind", "disturbed", "step", "cases", "error, %"], rows, text_columns=4)
 
 
+def changes():
+    """A row per kind of step that two runs of a machine have."""
+    rows = []
+    for (kind, disturbed), of in sorted(protocol_errors.changes().items()):
+        errors = [error for error, _ in of]
+        inside = mean(error <= sampling for error, sampling in of)
+        rows.append([kind, "yes" if disturbed else "no", str(len(of)), percent(mean(errors), ""),
+                     percent(statistics.median(errors), ""),
+                     percent(statistics.quantiles(errors, n=20)[-1], ""), percent(inside, "")])
+    return markdown(["kind", "disturbed", "pairs of runs", "mean", "median", "19 of 20 within",
+                     "inside both rounds' intervals"], rows, text_columns=2)
+
+
 def errors(*names):
     """A row per model, batch and data type. For each number of threads: the errors of the runs that
     have the case, in their order, and the mean error of the naive sum."""
@@ -316,6 +329,25 @@ def overheads(file):
         titles.append("ms per MB of large results")
         rows = [[*row, of] for row, of in zip(rows, large)]
     return markdown(titles, rows)
+
+
+def releases(file):
+    """A row per release of an engine: its steps in relation to ours (tests/releases.py). A change from
+    the release above is named if all but the lowest and the highest ratio say so, and by 3 % or more."""
+    def cell(row, former):
+        middle = statistics.median(row["ratios"])
+        change = middle / statistics.median((former or row)["ratios"]) - 1
+        low, high = row["ratios"][1], row["ratios"][-2]
+        apart = former and (low > former["ratios"][-2] or high < former["ratios"][1])
+        return f"{middle:.3f}" + (f", {100 * change:+.0f} %" if apart and abs(change) >= 0.03 else "")
+    rows = json.loads((ROOT / file).read_text())["rows"]
+    by_model = collections.defaultdict(dict)
+    for row in rows:
+        by_model[row["model"]][row["release"]] = row
+    names = list(dict.fromkeys(row["release"] for row in rows))
+    cells = [[name, *(cell(of[name], of.get(former)) for of in by_model.values())]
+             for former, name in zip([None, *names], names)]
+    return markdown(["release", *(f"`{model}`" for model in by_model)], cells)
 
 
 def kernel_factors(file):
@@ -552,11 +584,12 @@ def backend_lines(*names):
     return markdown(["folder", "files", "lines"], rows)
 
 
-TABLES = {"ablation": ablation, "summary": summary, "errors": errors, "families": families,
+TABLES = {"ablation": ablation, "summary": summary, "changes": changes,
+          "errors": errors, "families": families,
           "cases": cases, "parts": parts, "imports": imports, "accuracy": accuracy,
           "intervals": intervals, "learned": learned,
           "engines": engines, "libraries": libraries, "bare_loops": bare_loops,
-          "overheads": overheads, "kernel_factors": kernel_factors,
+          "overheads": overheads, "releases": releases, "kernel_factors": kernel_factors,
           "pytorch": pytorch, "device_functions": device_functions, "call_path": call_path,
           "backend_lines": backend_lines, "studies": studies, "open_questions": open_questions}
 

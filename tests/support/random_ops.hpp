@@ -215,6 +215,21 @@ inline op::rotary roll(dice& d, std::type_identity<op::rotary> /*tag*/) {
   return {d.between(1, 4), tokens, d.between(1, 9), 2 * d.between(1, 40)};
 }
 
+inline op::topk roll(dice& d, std::type_identity<op::topk> /*tag*/) {
+  return {d.between(1, 9), d.between(1, 40), d.between(1, 9), d.chance()};
+}
+
+inline op::routed_gemm roll(dice& d, std::type_identity<op::routed_gemm> /*tag*/) {
+  op::routed_gemm o{
+      .tokens = d.between(1, 12), .experts = d.between(1, 9), .top_k = d.between(1, 4)};
+  o.n = channels(d);
+  o.k = d.between(1, 70);
+  o.gather = d.chance();
+  o.scatter = d.chance();
+  o.load = d.pick({op::expert_load::balanced, op::expert_load::hot, op::expert_load::decode});
+  return o;
+}
+
 inline op::activation roll(dice& d, std::type_identity<op::activation> /*tag*/) {
   const auto kinds = static_cast<std::int64_t>(enum_names<op::activation_kind>.size());
   // Half of them relu, the one kind that every data type has.

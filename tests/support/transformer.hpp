@@ -74,4 +74,26 @@ inline constexpr auto decoder_block = R"({
   ]
 })";
 
+/// Two experts of six for each token, twice.
+inline constexpr auto routed_block = R"({
+  "name": "routed_block",
+  "parameters": {"batch": 2, "tokens": 4},
+  "layers": [
+    {"name": "words", "op": "gemm",
+     "shape": {"m": ["batch", "tokens"], "n": 16, "k": 8, "b_transposed": true}},
+    {"name": "scores", "op": "gemm", "shape": {"m": ["batch", "tokens"], "n": 6, "k": 16}},
+    {"name": "softmax", "op": "softmax", "shape": {"dims": [["batch", "tokens"], 6]}},
+    {"name": "chosen", "op": "topk",
+     "shape": {"n": ["batch", "tokens"], "c": 6, "k": 2, "normalized": true}},
+    {"name": "up", "op": "routed_gemm", "after": ["words"],
+     "shape": {"tokens": ["batch", "tokens"], "experts": 6, "top_k": 2, "n": 32, "k": 16,
+               "gather": true}},
+    {"name": "relu", "op": "activation",
+     "shape": {"kind": "relu", "dims": [["batch", "tokens", 2], 32]}},
+    {"name": "down", "op": "routed_gemm", "after": ["relu", "chosen"],
+     "shape": {"tokens": ["batch", "tokens"], "experts": 6, "top_k": 2, "n": 16, "k": 32,
+               "scatter": true}}
+  ]
+})";
+
 }  // namespace layerbench::testing

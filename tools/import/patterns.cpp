@@ -50,6 +50,7 @@ class matcher {
     if (!found && root.op == "Add") found = rotary(root);
     if (!found && root.op == "Div") found = local_norm(root);
     if (!found && root.op == "Div") found = normalized_rows(root);
+    if (!found && root.op == "Div") found = normalized_topk(root);
     return found;
   }
 
@@ -467,6 +468,19 @@ class matcher {
     result.attributes = {{.name = "axis", .i = root.integer("axis", -1)},
                          {.name = "steps", .ints = steps},
                          {.name = "order", .ints = order}};
+    return result;
+  }
+
+  /// The largest values, divided by their sum.
+  [[nodiscard]] std::optional<node> normalized_topk(const node& root) const {
+    const node* chosen = writer(root.input(0), "TopK");
+    const node* sum = writer(root.input(1), "ReduceSum");
+    if (chosen == nullptr || sum == nullptr || sum->input(0) != root.input(0)) return std::nullopt;
+    if (values_[root.input(1)].extents != dims{values_[root.input(0)].extents->front(), 1}) {
+      return std::nullopt;
+    }
+    node result = created(root, "TopK", {chosen->input(0)});
+    result.attributes = {{.name = "normalized", .i = 1}};
     return result;
   }
 

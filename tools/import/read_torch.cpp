@@ -41,9 +41,11 @@ int type_of(std::string_view dtype) {
   return found == types.end() ? 0 : found->second;
 }
 
-/// aten.relu_.default: relu. Other targets as they are.
+/// aten.relu_.default: relu. Calls of tools/torch_export.py: layerbench.routed_linear.default.
+/// Other targets as they are.
 std::string base_of(const std::string& target) {
-  constexpr std::string_view library = "aten.";
+  const std::string_view own = "layerbench.";
+  const std::string_view library = target.starts_with(own) ? own : "aten.";
   const std::size_t end = target.rfind('.');
   if (!target.starts_with(library) || end <= library.size() ||
       target.find('.', library.size()) != end) {
@@ -666,6 +668,15 @@ class reader {
 
   void softmax() { give("axis", axis("dim", integer("dim"), axes_of_input(0))); }
 
+  void topk() {
+    const std::size_t axes = axes_of_input(0);
+    if (axis("dim", integer("dim", -1), axes) + 1 != static_cast<std::int64_t>(axes)) {
+      return refuse("of another axis than the last");
+    }
+    const json::value* largest = argument("largest");
+    if (largest != nullptr && *largest != true) refuse("of the smallest");
+  }
+
   /// Of a sum or a difference.
   void sum() {
     if (number("alpha", 1) != 1) return refuse("with a factor");
@@ -890,6 +901,8 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
     {"embedding", {"Gather", {"weight", "indices"}}},
     {"index", {"Gather", {"self"}, &reader::index}},
     {"linear", {"Linear", {"input", "weight", "bias?"}}},
+    {"routed_linear", {"RoutedLinear", {"input", "weight", "scales?"}}},
+    {"topk", {"TopK", {"self"}, &reader::topk}},
     {"mm bmm", {"MatMul", {"self", "mat2"}}},
     {"matmul", {"MatMul", {"self", "other"}}},
     {"einsum", {"Einsum", {"tensors*"}, &reader::einsum}},

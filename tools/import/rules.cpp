@@ -23,8 +23,10 @@
 #include <layerbench/op/resample.hpp>
 #include <layerbench/op/rnn.hpp>
 #include <layerbench/op/rotary.hpp>
+#include <layerbench/op/routed_gemm.hpp>
 #include <layerbench/op/slice.hpp>
 #include <layerbench/op/softmax.hpp>
+#include <layerbench/op/topk.hpp>
 #include <layerbench/op/transpose.hpp>
 
 #include "axes.hpp"
@@ -434,6 +436,40 @@ view linear(converter& to) {
   }
   if (x.extents.back() != w.extents[1]) throw bad_node("its weight does not fit the tensor");
   return matrix_product(to, x, w.extents[1], w.extents[0], !w.transposed, to.of().has_input(2));
+}
+
+/// Rows of tokens times the weights of their experts, stored as [experts, n, k]: the products of
+/// each token, or with scales their sum.
+view routed_linear(converter& to) {
+  const view& x = to.source(0);
+  const dims& weights = to.weight(1).extents;
+  const dims& result = to.extents();
+  const bool scatter = to.of().has_input(2);
+  if (weights.size() != 3 || x.extents.size() != 2 || result.size() != 2 || x.order ||
+      x.extents.back() != weights[2]) {
+    throw bad_node("its weights do not fit the tensor");
+  }
+  const std::int64_t rows = std::max(x.extents[0], result[0]);
+  const std::int64_t tokens = std::min(x.extents[0], result[0]);
+  const op::routed_gemm created{.tokens = tokens,
+                                .experts = to.plain(weights[0]),
+                                .top_k = to.plain(rows / tokens),
+                                .n = to.plain(result[1]),
+                                .k = to.plain(weights[2]),
+                                .gather = !scatter,
+                                .scatter = scatter};
+  std::vector<view> operands{x};
+  if (scatter) operands.push_back(to.source(2));
+  return to.append(created, operands);
+}
+
+view topk(converter& to) {
+  const view& x = to.source(0);
+  const dims& result = to.extents();
+  if (x.extents.size() != 2 || x.order) throw unknown("of other than a matrix");
+  return to.append(op::topk{x.extents[0], to.plain(x.extents[1]), to.plain(result[1]),
+                            to.of().integer("normalized", 0) != 0},
+                   {x});
 }
 
 /// Rows of a table.
@@ -1426,6 +1462,8 @@ const std::unordered_map<std::string_view, rule> rules{
     {"Dropout", dropout},
     {"Softmax", softmax},
     {"LogSoftmax", softmax},
+    {"TopK", topk},
+    {"RoutedLinear", routed_linear},
     {"Add", add},
     {"Sum", add},
     {"Mul", multiply},

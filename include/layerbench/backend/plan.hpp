@@ -40,10 +40,13 @@ struct plan_operand {
 
   /// Extents of the axes that `order` names.
   [[nodiscard]] const dims& extents() const { return split.empty() ? logical.extents : split; }
-  /// Bytes that a call touches: fewer than `bytes` of a part of a tensor.
+  /// Bytes that a call touches: fewer than `bytes` of a part of a tensor, or of a table.
   [[nodiscard]] std::size_t touched_bytes() const {
-    if (logical.kept_in.empty()) return bytes;
-    return static_cast<std::size_t>(op::bytes(logical));
+    if (!logical.kept_in.empty()) return static_cast<std::size_t>(op::bytes(logical));
+    if (logical.most_read == 0) return bytes;
+    const double share =
+        static_cast<double>(op::least_bytes(logical)) / static_cast<double>(op::bytes(logical));
+    return static_cast<std::size_t>(share * static_cast<double>(bytes));
   }
 };
 

@@ -29,8 +29,10 @@
 #include <layerbench/cli/option_values.hpp>
 #include <layerbench/cli/resumed_command.hpp>
 #include <layerbench/cli/wanted_places.hpp>
+#include <layerbench/help/completion.hpp>
 #include <layerbench/help/formatter.hpp>
 #include <layerbench/model/collectives.hpp>
+#include <layerbench/model/find.hpp>
 #include <layerbench/model/memory_reuse.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/collective.hpp>
@@ -576,6 +578,13 @@ LAYERBENCH_INLINE std::optional<options> parse(int argc, char** argv, const prog
     app.option_defaults()->group(detail::what_is_measured);
     detail::add_collective_options(app, o);
   }
+  const auto names = [&known](const std::string& kind) {
+    if (kind != "backends") return model::list(model::default_shapes_directory(), kind);
+    std::vector<std::string> backends;
+    for (const backend_entry& entry : known.backends) backends.emplace_back(entry.name);
+    return backends;
+  };
+  if (help::completes(app, argc, argv, names)) return std::nullopt;
   std::vector<std::string> words = detail::with_named_models(detail::arguments_of(argc, argv), app);
   o.variables = detail::environment_sources(app, words);
   std::vector<std::string> recorded{argv[0]};

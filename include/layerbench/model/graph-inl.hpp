@@ -9,6 +9,7 @@
 #include <layerbench/model/graph.hpp>
 #include <layerbench/op/gemm.hpp>
 #include <layerbench/op/quantization_fields.hpp>
+#include <layerbench/op/routed_gemm.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
 
@@ -46,6 +47,7 @@ LAYERBENCH_INLINE std::string why_inference_only(const op::any& op) {
   const auto* product = op.get<op::gemm>();
   if (product != nullptr && product->has_narrow_weights()) return "has narrow weights";
   if (has_types(op)) return "has types";
+  if (op.get<op::routed_gemm>() != nullptr) return "has no gradient";
   return op.how() == op::manner::reorders ? "reorders tensors in each call" : "";
 }
 
@@ -67,8 +69,10 @@ LAYERBENCH_INLINE std::vector<layer> inference_layers(const graph& g) {
 LAYERBENCH_INLINE bool connects(const dims& from, const dims& to) {
   if (from == to) return true;
   const auto& [flat, deep] = from.size() < to.size() ? std::tie(from, to) : std::tie(to, from);
-  const bool same_last = deep.size() == 3 && from.back() == to.back();
-  return flat.size() == 2 && (from.front() == to.front() || same_last) &&
+  // Tensors of so few axes are row-major in every layout.
+  const bool has_rows = deep.size() == 3 && flat.front() % (deep[0] * deep[1]) == 0;
+  const bool splits_rows = deep.size() == 2 && to.front() % from.front() == 0;
+  return flat.size() == 2 && (from.front() == to.front() || has_rows || splits_rows) &&
          elements(from) == elements(to);
 }
 

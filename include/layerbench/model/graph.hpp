@@ -79,7 +79,8 @@ namespace detail {
 [[nodiscard]] std::vector<layer> inference_layers(const graph& g);
 
 /// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the
-/// steps and sequences of a recurrent layer, which come first, also as one.
+/// first two of three axes, such as steps and sequences, also as one. Rows may be split into equal
+/// parts, such as the heads of a token, and joined again.
 [[nodiscard]] bool connects(const dims& from, const dims& to);
 
 }  // namespace detail

@@ -38,7 +38,7 @@ LAYERBENCH_INLINE operand_bytes least_operand_bytes(dtype type) {
   return [type](const op::any& op, op::pass pass) {
     std::vector<std::int64_t> bytes;
     for (const op::operand& operand : op.operands(pass, type)) {
-      bytes.push_back(op::bytes(operand));
+      bytes.push_back(op::least_bytes(operand));
     }
     return bytes;
   };

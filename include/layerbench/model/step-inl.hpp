@@ -149,12 +149,28 @@ inline void check_types(const graph& g, dtype type) {
   }
 }
 
+/// Adds an input of the step for the indices that layers read beside their sources. Returns the
+/// tensors by extents and range: layers that choose alike share one.
+[[nodiscard]] inline std::map<std::pair<dims, double>, std::size_t> add_indices(const graph& g,
+                                                                                step& to) {
+  std::map<std::pair<dims, double>, std::size_t> tensors;
+  for (const layer& reader : g.layers) {
+    for (const op::operand& operand : reader.op.operands(op::pass::fwd, dtype::f32)) {
+      if (!operand.is_index || operand.role == op::role::source) continue;
+      const auto [found, added] = tensors.try_emplace({operand.extents, operand.high}, to.tensors);
+      if (added) to.inputs = ++to.tensors;
+    }
+  }
+  return tensors;
+}
+
 }  // namespace detail
 
 LAYERBENCH_INLINE step inference_step(const graph& g, dtype type, const op_names& in_place) {
   step result;
   result.type = type;
   detail::check_types(g, type);
+  const auto indices = detail::add_indices(g, result);
   const std::vector<int> readers = detail::readers(g);
   std::vector<std::size_t> written;  // by each layer
   const auto read_by = [&](const layer& reader, std::size_t source) {
@@ -186,6 +202,8 @@ LAYERBENCH_INLINE step inference_step(const graph& g, dtype type, const op_names
         tensor = result.keep_tensor_of(operand);
       } else if (operand.role == op::role::destination) {
         tensor = result.new_tensor();
+      } else if (operand.is_index) {
+        tensor = indices.at({operand.extents, operand.high});
       } else {
         tensor = result.keep_tensor(operand, extents);
       }

@@ -27,18 +27,20 @@
 #include <layerbench/op/resample.hpp>
 #include <layerbench/op/rnn.hpp>
 #include <layerbench/op/rotary.hpp>
+#include <layerbench/op/routed_gemm.hpp>
 #include <layerbench/op/slice.hpp>
 #include <layerbench/op/softmax.hpp>
 #include <layerbench/op/stream.hpp>
+#include <layerbench/op/topk.hpp>
 #include <layerbench/op/transpose.hpp>
 #include <layerbench/op/update.hpp>
 
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin =
-    list<conv, deconv, gemm, embedding, pool, resample, batchnorm, lrn, layernorm, groupnorm, rnn,
-         attention, append, rotary, activation, add, concat, multiply, pad, slice, transpose,
-         softmax, reorder, quantize, dropout, cross_entropy, update, stream, allreduce, collective>;
+using builtin = list<conv, deconv, gemm, embedding, pool, resample, batchnorm, lrn, layernorm,
+                     groupnorm, rnn, attention, append, rotary, topk, routed_gemm, activation, add,
+                     concat, multiply, pad, slice, transpose, softmax, reorder, quantize, dropout,
+                     cross_entropy, update, stream, allreduce, collective>;
 
 }  // namespace layerbench::op

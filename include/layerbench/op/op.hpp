@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <layerbench/base/rounding.hpp>
+#include <layerbench/op/routing.hpp>
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
 #include <layerbench/shape/record.hpp>
@@ -66,8 +67,9 @@ enum class role { source, weights, statistics, destination };
 
 /// One tensor of an op. Its name means the same tensor in every pass: the gradient of `src` is
 /// `diff_src`, and a backward pass reads under a forward name what the forward pass read or wrote.
-/// Test data is uniform in [low, high], that of an index is not (run::test_data). The real value of
-/// an element of 8 bits is (stored - zero_point) * scale.
+/// Test data is uniform in [low, high], that of an index is not (run::test_data). An index that is
+/// no source comes from the caller of a step, one tensor for all layers that choose alike. The real
+/// value of an element of 8 bits is (stored - zero_point) * scale.
 struct operand {
   std::string_view name;
   dims extents;
@@ -92,6 +94,8 @@ struct operand {
   /// channel: the axis.
   std::optional<std::size_t> channel_axis = {};
   std::int64_t most_read = 0;  ///< most elements that a call reads; 0: all
+  /// Of the experts that tokens choose, an element per choice: how test data is spread.
+  std::optional<op::routing> routed = {};
 
   /// Elements that follow each other in row-major order and have one scale.
   [[nodiscard]] std::int64_t channel_elements() const {
@@ -229,15 +233,16 @@ concept operation = requires(const Op& op, pass p, dtype type) {
   return storage_bytes(tensor.type, elements(tensor.extents));
 }
 
-/// Least memory traffic of one call in bytes: every operand read or written once, of a table the
-/// rows that are read.
+/// Bytes of an operand that one call reads or writes: of a table those of the rows that are read.
+[[nodiscard]] inline std::int64_t least_bytes(const operand& tensor) {
+  const std::int64_t all = elements(tensor.extents);
+  return storage_bytes(tensor.type, tensor.most_read > 0 ? std::min(all, tensor.most_read) : all);
+}
+
+/// Least memory traffic of one call in bytes: every operand read or written once.
 [[nodiscard]] inline std::int64_t least_bytes(const std::vector<operand>& operands) {
   std::int64_t sum = 0;
-  for (const operand& tensor : operands) {
-    std::int64_t touched = elements(tensor.extents);
-    if (tensor.most_read > 0) touched = std::min(touched, tensor.most_read);
-    sum = checked_add(sum, storage_bytes(tensor.type, touched));
-  }
+  for (const operand& tensor : operands) sum = checked_add(sum, least_bytes(tensor));
   return sum;
 }
 

@@ -5,6 +5,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <optional>
 #include <vector>
 
 #include <layerbench/op/op.hpp>
@@ -48,7 +50,8 @@ namespace layerbench::run {
 }
 
 /// Test data of an operand, drawn element by element: uniformly distributed in its range, of an
-/// index by index_quantile(), rounded to its type or to whole numbers. The same on every machine
+/// index by index_quantile(), of routed tokens by their load; rounded to its type or to whole
+/// numbers. The same on every machine
 /// and for every backend: element i, in row-major order, depends only on the seed and i.
 struct test_data {
   dtype type = dtype::f32;
@@ -62,6 +65,8 @@ struct test_data {
   int octaves = 0;  ///< of an index; else 0
   std::uint64_t seed = 0;
   std::size_t count = 0;
+  std::optional<op::routing> routed = {};
+  std::int64_t first = 0, stride = 0;  ///< see op::routing::expert()
 
   test_data() = default;
   test_data(const op::operand& operand, std::uint64_t chosen)
@@ -75,12 +80,22 @@ struct test_data {
         integral(operand.integral),
         octaves(operand.is_index ? index_octaves(operand.high - operand.low) : 0),
         seed(chosen),
-        count(static_cast<std::size_t>(elements(operand.extents))) {}
+        count(static_cast<std::size_t>(elements(operand.extents))),
+        routed(operand.routed) {
+    if (!routed) return;
+    const auto experts = static_cast<std::uint64_t>(routed->even_experts());
+    first = static_cast<std::int64_t>(random_bits(seed, 0) % experts);
+    stride = static_cast<std::int64_t>(random_bits(seed, 1) % experts);
+    while (std::gcd(stride, routed->even_experts()) != 1) ++stride;
+  }
 
   [[nodiscard]] std::size_t size() const { return count; }
   /// A kernel computes the same, without zero points and channel scales
-  /// (backend/kernels/gpu/verification_kernel_source.hpp).
+  /// (backend/kernels/gpu/verification_kernel_source.hpp), nor for routed tokens.
   [[nodiscard]] float operator[](std::size_t i) const {
+    if (routed) {
+      return static_cast<float>(routed->expert(static_cast<std::int64_t>(i), first, stride));
+    }
     double unit = static_cast<double>(random_bits(seed, i) >> 11U) * 0x1p-53;
     if (octaves > 0) unit = index_quantile(unit, octaves);
     const double number = low + width * unit;

@@ -110,9 +110,10 @@ LAYERBENCH_INLINE markup_table to_markup(const table& t) {
   return result;
 }
 
-LAYERBENCH_INLINE markup to_html(const markup_table& t, const std::string& caption) {
+LAYERBENCH_INLINE markup to_html(const markup_table& t, const std::string& caption,
+                                 when_narrow form) {
   constexpr std::size_t fits_everywhere = 3;  // columns
-  const bool has_many = t.columns.size() > fits_everywhere;
+  const bool has_many = form == when_narrow::list && t.columns.size() > fits_everywhere;
   const auto attributes_of = [](const column& of) {
     std::vector<attribute> all;
     if (of.alignment == align::right) all.push_back({"class", "number"});
@@ -134,10 +135,14 @@ LAYERBENCH_INLINE markup to_html(const markup_table& t, const std::string& capti
     }
     rows += element("tr", row) + markup{"\n"};
   }
-  return element("table",
-                 element("caption", escaped(caption)) + element("thead", element("tr", titles)) +
-                     element("tbody", rows),
-                 {{"class", has_many ? "many" : "few"}});
+  const markup whole = element("table",
+                               element("caption", escaped(caption)) +
+                                   element("thead", element("tr", titles)) + element("tbody", rows),
+                               {{"class", has_many ? "many" : "few"}});
+  if (form == when_narrow::list) return whole;
+  return element(
+      "div", whole,
+      {{"class", "scroll"}, {"role", "region"}, {"aria-label", caption}, {"tabindex", "0"}});
 }
 
 LAYERBENCH_INLINE markup to_html(const std::vector<std::string>& texts) {

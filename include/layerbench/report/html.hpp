@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -52,9 +53,13 @@ struct markup_table {
 
 [[nodiscard]] markup_table to_markup(const table& t);
 
-/// The table with its caption. The first cell of a row is its heading. A table of many columns
-/// becomes a list on a narrow screen, whose cells have the titles of their columns as labels.
-[[nodiscard]] markup to_html(const markup_table& t, const std::string& caption);
+/// What becomes of a table of many columns on a narrow screen: a list, whose cells have the titles
+/// of their columns as labels, or a table that scrolls.
+enum class when_narrow : std::uint8_t { list, scroll };
+
+/// The table with its caption. The first cell of a row is its heading.
+[[nodiscard]] markup to_html(const markup_table& t, const std::string& caption,
+                             when_narrow form = when_narrow::list);
 
 [[nodiscard]] inline markup to_html(const table& t, const std::string& caption) {
   return to_html(to_markup(t), caption);

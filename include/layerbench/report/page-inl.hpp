@@ -228,17 +228,28 @@ namespace detail {
   return element("nav", element("ul", items), {{"aria-label", "Sections"}});
 }
 
-[[nodiscard]] inline markup head(const std::string& title) {
+[[nodiscard]] inline markup head(const std::string& title, const markup& more) {
   const markup meta{
       "<meta charset=\"utf-8\"/>"
       "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\"/>"};
   return element("head", meta + element("title", escaped(title)) +
-                             element("style", markup{std::string(style)}));
+                             element("style", markup{std::string(style)}) + more);
 }
 
 }  // namespace detail
 
-LAYERBENCH_INLINE std::string page(const report_data& of) {
+LAYERBENCH_INLINE std::string document(const std::string& title, const markup& body,
+                                       const markup& more_head) {
+  const markup whole =
+      body + element("footer", element("p", escaped("layerbench " LAYERBENCH_VERSION)));
+  return "<!DOCTYPE html>\n" +
+         element("html", detail::head(title, more_head) + element("body", whole), {{"lang", "en"}})
+             .html +
+         '\n';
+}
+
+LAYERBENCH_INLINE std::string page(const report_data& of, const markup& above,
+                                   const markup& more_head) {
   const svg::palette ops(of.predictions);
   const std::string title = "layerbench: " + detail::models(of);
   markup parts =
@@ -248,10 +259,9 @@ LAYERBENCH_INLINE std::string page(const report_data& of) {
   if (of.has_comparison()) parts += detail::comparison_section(of);
   if (!of.history.steps.empty()) parts += detail::history_section(of.history);
   parts += detail::conditions_section(of) + detail::reading_section(of);
-  const markup body = ops.definitions() + element("h1", breakable(title)) + element("main", parts) +
-                      element("footer", element("p", escaped("layerbench " LAYERBENCH_VERSION)));
-  return "<!DOCTYPE html>\n" +
-         element("html", detail::head(title) + element("body", body), {{"lang", "en"}}).html + '\n';
+  return document(
+      title, ops.definitions() + above + element("h1", breakable(title)) + element("main", parts),
+      more_head);
 }
 
 }  // namespace layerbench::report

@@ -4,13 +4,19 @@
 
 #include <string>
 
+#include <layerbench/report/html.hpp>
 #include <layerbench/report/tables.hpp>
 
 /// A report as one self-contained HTML file without scripts.
 namespace layerbench::report {
 
-/// The report as HTML that is XML as well.
-[[nodiscard]] std::string page(const report_data& of);
+/// A page, as HTML that is XML as well. `more_head` is the rest of its head.
+[[nodiscard]] std::string document(const std::string& title, const markup& body,
+                                   const markup& more_head = {});
+
+/// The report as such a page. `above` its title may be links to others.
+[[nodiscard]] std::string page(const report_data& of, const markup& above = {},
+                               const markup& more_head = {});
 
 }  // namespace layerbench::report
 

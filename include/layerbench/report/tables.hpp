@@ -177,6 +177,9 @@ inline void insert_column(table& to, std::size_t position, const column& title,
            {"images/s", right}},
           {}};
   if (has_texts) t.columns.push_back({"tokens/s", right});
+  const bool has_memory = std::ranges::any_of(
+      of.predictions, [](const analysis::prediction& p) { return p.memory_bytes().has_value(); });
+  if (has_memory) t.columns.push_back({"memory", right});
   t.columns.push_back({"note"});
   const bool has_files = detail::several_sources(of.predictions);
   if (has_files) t.columns.push_back({"files"});
@@ -199,6 +202,10 @@ inline void insert_column(table& to, std::size_t position, const column& title,
         validated == nullptr ? "" : validated->error_text(p.step->seconds),
         rate(p.images_per_second())});
     if (has_texts) row.push_back(p.text ? rate(p.tokens_per_second()) : "");
+    if (has_memory) {
+      const auto bytes = of.predictions[i].memory_bytes();
+      row.push_back(bytes ? units::si(static_cast<double>(*bytes), "B") : "");
+    }
     row.push_back(detail::short_remarks(p, disturbed));
     if (has_files) row.push_back(fmt::format("{}", fmt::join(p.files, ", ")));
   }

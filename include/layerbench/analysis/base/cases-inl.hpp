@@ -163,36 +163,43 @@ LAYERBENCH_INLINE model::training training_of(const group& files) {
   }
 }
 
-LAYERBENCH_INLINE std::optional<std::vector<result::planned>> step_of(
-    const model::graph& shipped, const std::filesystem::path& path,
-    const result::case_name& model_case, const group& files) {
+LAYERBENCH_INLINE std::optional<derived_step> derived_step_of(const model::graph& shipped,
+                                                              const std::filesystem::path& path,
+                                                              const result::case_name& model_case,
+                                                              const group& files) {
   const model::parameter_values replaced = replaced_parameters(shipped, model_case);
   for (const auto& [name, value] : replaced) {
     if (!shipped.parameters.contains(name)) return std::nullopt;
   }
   std::optional<model::graph> graph = replaced.empty() ? shipped : model::load(path, replaced);
   const std::string plan = model_case.parameter("fusion", "");
-  const auto type = dtype_from(model_case.dtype);
-  const dtype of = type.value_or(dtype::f32);
-  if (!plan.empty()) graph = fused_by(plan, *graph, of);
+  const dtype type = dtype_from(model_case.dtype).value_or(dtype::f32);
+  if (!plan.empty()) graph = fused_by(plan, *graph, type);
   if (!graph) return std::nullopt;
-  const auto in_place = in_place_ops(files);
+  const model::op_names ops = in_place_ops(files).value_or(model::op_names{});
+  model::step calls = model::step_of(*graph, model_case.phase(), type, ops, training_of(files));
+  return derived_step{std::move(*graph), std::move(calls)};
+}
+
+LAYERBENCH_INLINE std::vector<result::planned> planned_of(const derived_step& derived,
+                                                          const result::case_name& model_case,
+                                                          const group& files) {
   const bool trains = model_case.phase() == "training";
   // Only the library knows the bytes of its tensors, and so which of them share memory.
   const bool reordered = trains || model_case.parameter("layout", "nhwc") == "any" ||
                          model_case.parameters.contains("memory");
-  const model::op_names ops = in_place.value_or(model::op_names{});
-  const model::step calls = model::step_of(*graph, model_case.phase(), of, ops, training_of(files));
+  const model::step& calls = derived.calls;
   std::optional<model::step_memory> memory;
-  if (in_place && type && !reordered) memory.emplace(calls, model::least_operand_bytes(*type));
+  if (in_place_ops(files) && dtype_from(model_case.dtype) && !reordered)
+    memory.emplace(calls, model::least_operand_bytes(calls.type));
   std::vector<result::planned> step;
   const auto primitives =
       rows_name_writers(files) ? model::primitives(calls) : model::primitives_by_work(calls);
   for (const model::primitive& primitive : primitives) {
-    step.push_back(memory
-                       ? result::planned_of(primitive, memory->most_frequent_state(primitive), of)
-                       : result::planned_of(primitive));
-    step.back().left_out = graph->left_out;
+    step.push_back(
+        memory ? result::planned_of(primitive, memory->most_frequent_state(primitive), calls.type)
+               : result::planned_of(primitive));
+    step.back().left_out = derived.graph.left_out;
   }
   return step;
 }
@@ -224,7 +231,9 @@ LAYERBENCH_INLINE std::vector<planned_case> cases_of_file(const group& files,
   }
   std::vector<planned_case> cases;
   for (planned_case& planned : known) {
-    auto derived = detail::step_of(shipped, path, planned.model_case, files);
+    std::optional<std::vector<result::planned>> derived;
+    if (const auto found = detail::derived_step_of(shipped, path, planned.model_case, files))
+      derived = detail::planned_of(*found, planned.model_case, files);
     // The step of a plan that is not shipped is known from the manifest alone.
     const bool known_step = !planned.step.empty() && planned.model_case.fused();
     if (!derived && !known_step) continue;

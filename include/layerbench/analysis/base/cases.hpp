@@ -11,6 +11,7 @@
 
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/optimizer.hpp>
+#include <layerbench/model/step.hpp>
 #include <layerbench/result/measurement.hpp>
 
 /// The cases of result files: from their manifests, or from shape files.
@@ -59,13 +60,24 @@ namespace detail {
 /// The optimizer of the files' training steps.
 [[nodiscard]] model::training training_of(const group& files);
 
+/// A model as a case has it, fused and with the case's sizes, and the calls of its step.
+struct derived_step {
+  model::graph graph;
+  model::step calls;
+};
+
 /// The step of a case of the model in shape file `path`, loaded as `shipped`; nothing if the file
-/// has no parameter for the case's batch, tokens or context. Cache states are added if `files` say
-/// which ops ran in place and the backend cannot have inserted reorders, as it may in training and
-/// with layout any.
-[[nodiscard]] std::optional<std::vector<result::planned>> step_of(
-    const model::graph& shipped, const std::filesystem::path& path,
-    const result::case_name& model_case, const group& files);
+/// has no parameter for the case's batch, tokens or context, or if its fusion plan is not shipped.
+[[nodiscard]] std::optional<derived_step> derived_step_of(const model::graph& shipped,
+                                                          const std::filesystem::path& path,
+                                                          const result::case_name& model_case,
+                                                          const group& files);
+
+/// Its primitives, as a manifest has them. Cache states are added if `files` say which ops ran in
+/// place and the backend cannot have inserted reorders, as it may in training and with layout any.
+[[nodiscard]] std::vector<result::planned> planned_of(const derived_step& derived,
+                                                      const result::case_name& model_case,
+                                                      const group& files);
 
 /// Whether a manifest's step, without inserted primitives, has the same work as a shape file's.
 [[nodiscard]] bool same_work(const std::vector<result::planned>& known,

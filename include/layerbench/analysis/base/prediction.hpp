@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -9,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/analysis/base/roofline.hpp>
 #include <layerbench/analysis/base/step_energy.hpp>
 #include <layerbench/base/number_format.hpp>
@@ -77,6 +79,7 @@ struct prediction {
   std::map<std::string, double> engine_kernels = {};
   std::optional<peaks> limits = {};        ///< peaks of the device, if measured
   std::optional<text_length> text = {};    ///< of models of texts, if their shape file is known
+  std::vector<memory_total> memory = {};   ///< by policy; empty where no shape file is known
   std::vector<step_energy> energies = {};  ///< of the whole step, as measured; by counter
   std::optional<result::latencies> latencies = {};  ///< of single steps, where streams are several
   std::optional<double> left_out = {};  ///< share of the model's FLOPs that its import left out
@@ -110,6 +113,17 @@ struct prediction {
   /// Nothing for a step that takes no energy, as far as it could be told.
   [[nodiscard]] std::optional<double> images_per_joule(double joules) const {
     return joules > 0 ? std::optional(1 / per_image(joules)) : std::nullopt;
+  }
+  /// The memory of the step, or of one stream's, as the case gives it to tensors.
+  [[nodiscard]] std::optional<std::int64_t> memory_bytes() const {
+    if (memory.empty()) return std::nullopt;
+    const bool reuses = model_case.parameters.contains("memory");
+    return memory_bytes(reuses ? memory_policy::reused : memory_policy::kept);
+  }
+  /// The same under another policy.
+  [[nodiscard]] std::optional<std::int64_t> memory_bytes(memory_policy policy) const {
+    const auto found = std::ranges::find(memory, policy, &memory_total::policy);
+    return found == memory.end() ? std::nullopt : std::optional(found->bytes());
   }
   [[nodiscard]] std::optional<double> tokens_per_second() const {
     if (!step || !text) return std::nullopt;

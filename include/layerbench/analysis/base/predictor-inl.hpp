@@ -11,6 +11,7 @@
 
 #include <fmt/format.h>
 
+#include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/base/compiled.hpp>
@@ -156,25 +157,30 @@ LAYERBENCH_INLINE std::optional<std::filesystem::path> given_path(
   return std::nullopt;
 }
 
-/// The lengths of texts in the steps of cases. Names of cases have them only where they differ from
-/// the shape file's.
-class text_lengths {
+/// What only the shape files of models say of cases.
+class shape_files {
  public:
-  explicit text_lengths(const options& chosen) : chosen_(chosen) {}
+  explicit shape_files(const options& chosen) : chosen_(chosen) {}
 
-  /// Nothing for other models, and where no shape file has the same work as the case's step.
-  [[nodiscard]] std::optional<text_length> of(const planned_case& planned, const group& files) {
+  /// Adds the lengths of texts, of which names of cases have those alone that differ from the shape
+  /// file's, and the memory of the step. Adds nothing where no shape file has the same work.
+  void add_to(prediction& to, const planned_case& planned, const group& files) {
     const result::case_name& model_case = planned.model_case;
     const auto [known, is_new] = models_.try_emplace(model_case.model);
     if (is_new) known->second = find(model_case, files);
-    if (!known->second) return std::nullopt;
+    if (!known->second) return;
     const auto& [path, shipped] = *known->second;
-    if (!has_work_of(planned, shipped, path, files)) return std::nullopt;
-    const auto value = [&](const char* name) {
-      const auto own = model_case.count(name);
-      return own ? own : model::parameter(shipped, name);
-    };
-    return text_length{*value("tokens"), value("context").value_or(0)};
+    try {
+      const auto derived = derived_step_of(shipped, path, model_case, files);
+      // Nothing can be derived with a fusion plan that is not shipped.
+      const bool same = derived ? same_work(planned.step, planned_of(*derived, model_case, files))
+                                : model_case.fused();
+      if (!same) return;
+      to.text = text_length_of(model_case, shipped);
+      if (derived && chosen_.parts.empty()) to.memory = memory_of(*derived, model_case, files);
+    } catch (const error&) {
+      return;  // the file has changed since
+    }
   }
 
  private:
@@ -183,32 +189,42 @@ class text_lengths {
     model::graph shipped;
   };
 
-  /// Whether the case's step has the work of the shape file.
-  [[nodiscard]] static bool has_work_of(const planned_case& planned, const model::graph& shipped,
-                                        const std::filesystem::path& path, const group& files) {
-    try {
-      const auto derived = step_of(shipped, path, planned.model_case, files);
-      // Nothing can be derived with a fusion plan that is not shipped.
-      if (!derived) return planned.model_case.fused();
-      return same_work(planned.step, *derived);
-    } catch (const error&) {
-      return false;  // the file has changed since
-    }
+  /// Nothing for models of other things than texts.
+  [[nodiscard]] static std::optional<text_length> text_length_of(
+      const result::case_name& model_case, const model::graph& shipped) {
+    if (!model::parameter(shipped, "tokens")) return std::nullopt;
+    const auto value = [&](const char* name) {
+      const auto own = model_case.count(name);
+      return own ? own : model::parameter(shipped, name);
+    };
+    return text_length{*value("tokens"), value("context").value_or(0)};
   }
 
-  /// The shape file of the case's model, if it has a parameter `tokens`.
+  [[nodiscard]] static std::vector<memory_total> memory_of(const derived_step& derived,
+                                                           const result::case_name& model_case,
+                                                           const group& files) {
+    std::vector<memory_total> totals;
+    if (!dtype_from(model_case.dtype)) return totals;
+    const auto beside =
+        measured_beside_tensors(files, derived.graph, model_case.phase(), derived.calls.type);
+    for (std::size_t i = 0; i < enum_names<memory_policy>.size(); ++i) {
+      totals.push_back(analysis::memory_of(derived.calls, static_cast<memory_policy>(i),
+                                           beside.value_or(memory_beside_tensors{})));
+    }
+    return totals;
+  }
+
+  /// The shape file of the case's model.
   [[nodiscard]] std::optional<shape_file> find(const result::case_name& model_case,
                                                const group& files) const {
     try {
       std::filesystem::path path =
           given_path(model_case, files, chosen_).value_or(std::filesystem::path{});
       if (path.empty()) path = model::find(model_case.model, chosen_.shapes);
-      model::graph shipped = model::load(path);
-      if (model::parameter(shipped, "tokens")) return shape_file{path, std::move(shipped)};
+      return shape_file{path, model::load(path)};
     } catch (const error&) {
       return std::nullopt;  // unknown here
     }
-    return std::nullopt;
   }
 
   const options& chosen_;
@@ -321,11 +337,11 @@ LAYERBENCH_INLINE std::vector<prediction> predict(std::span<const result::result
   const std::vector<model_choice> choices = resolve_models(files, chosen.models, chosen.shapes);
   std::vector<prediction> predictions;
   for (const group& alike : group_by_context(files)) {
-    detail::text_lengths texts(chosen);
+    detail::shape_files shapes(chosen);
     const std::vector<peaks> known = detail::peaks_for(alike, chosen);
     for (auto& [planned, its_files, predicted] : detail::predicted_cases(alike, choices, chosen)) {
       set_limits(predicted, known);
-      predicted.text = texts.of(planned, its_files);
+      shapes.add_to(predicted, planned, its_files);
       if (chosen.parts.empty()) {
         predicted.energies = step_energies(planned, predicted.cache, its_files);
       }

@@ -7,7 +7,7 @@
 #include <utility>
 
 #include <layerbench/analysis/base/case_json.hpp>
-#include <layerbench/analysis/memory/memory.hpp>
+#include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {

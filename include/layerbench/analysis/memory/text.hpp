@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include <layerbench/analysis/memory/memory.hpp>
+#include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/base/table.hpp>
 
 /// The memory of a step as text and as CSV.

@@ -67,6 +67,13 @@ namespace detail {
   return list;
 }
 
+/// Bytes of the step by policy.
+[[nodiscard]] inline json::value memory_json(const prediction& p) {
+  json::value bytes;
+  for (const memory_total& total : p.memory) bytes[name(total.policy)] = total.bytes();
+  return bytes;
+}
+
 LAYERBENCH_INLINE json::value prediction_json(const prediction& p) {
   json::value layers = json::value::array();
   for (const layer_time& layer : p.layers) layers.push_back(layer_json(layer));
@@ -98,6 +105,7 @@ LAYERBENCH_INLINE json::value prediction_json(const prediction& p) {
   result["tokens"] = p.text ? json::value(p.text->tokens) : json::value(nullptr);
   result["context"] = p.text ? json::value(p.text->context) : json::value(nullptr);
   result["tokens_per_second"] = or_null(p.tokens_per_second());
+  result["memory_bytes"] = memory_json(p);
   if (p.latencies) result["latency_seconds"] = latencies_json(*p.latencies);
   if (!p.energies.empty()) result["energies"] = energies_json(p);
   result["partial"] = p.partial();

@@ -114,6 +114,19 @@ namespace detail {
                      fmt::join(shown, ", "));
 }
 
+/// The memory of the step, as it ran and under other policies.
+[[nodiscard]] inline std::string memory_text(const prediction& p) {
+  if (p.memory.empty()) return "";
+  const auto bytes = [](std::optional<std::int64_t> number) {
+    return units::si(static_cast<double>(*number), "B");
+  };
+  const bool reuses = p.model_case.parameters.contains("memory");
+  return fmt::format("  memory{}: {}; {} {}, {} by PyTorch's caching allocator\n",
+                     p.model_case.streams() > 1 ? " of each stream" : "", bytes(p.memory_bytes()),
+                     bytes(p.memory_bytes(reuses ? memory_policy::kept : memory_policy::reused)),
+                     reuses ? "kept" : "reused", bytes(p.memory_bytes(memory_policy::pytorch)));
+}
+
 [[nodiscard]] inline std::string throughput_text(const prediction& p) {
   if (!p.step) return "  no throughput: a step has layers that were not measured\n";
   const step_time& step = *p.step;
@@ -264,8 +277,9 @@ namespace detail {
 }  // namespace detail
 
 LAYERBENCH_INLINE std::string remarks(const prediction& p) {
-  return detail::throughput_text(p) + detail::energy_text(p) + detail::method_text(p) +
-         breakdown_text(p) + (p.limits ? limits_text(p) : "") + detail::caveats_text(p);
+  return detail::throughput_text(p) + detail::memory_text(p) + detail::energy_text(p) +
+         detail::method_text(p) + breakdown_text(p) + (p.limits ? limits_text(p) : "") +
+         detail::caveats_text(p);
 }
 
 LAYERBENCH_INLINE table summary(std::span<const prediction> predictions) {
@@ -502,7 +516,8 @@ LAYERBENCH_INLINE table records(std::span<const prediction> predictions) {
       "model phase backend dtype batch threads case cache method seconds_per_step "
       "seconds_low seconds_high sampling_low sampling_high protocol_half_width "
       "layers_seconds overhead_seconds naive_seconds interval rounds interrupted "
-      "images_per_second tokens context tokens_per_second partial disturbed coverage missing");
+      "images_per_second tokens context tokens_per_second memory_kept memory_reused memory_pytorch "
+      "partial disturbed coverage missing");
   const auto yes_no = [](bool value) { return value ? "true" : "false"; };
   for (const prediction& p : predictions) {
     std::vector<std::string> cells{p.model_case.model,
@@ -518,12 +533,17 @@ LAYERBENCH_INLINE table records(std::span<const prediction> predictions) {
     const auto length = [&](std::int64_t text_length::* of) -> std::string {
       return p.text ? std::to_string((*p.text).*of) : "";
     };
+    const auto memory = [&](memory_policy policy) -> std::string {
+      const auto bytes = p.memory_bytes(policy);
+      return bytes ? std::to_string(*bytes) : "";
+    };
     cells.insert(cells.end(),
                  {interval_name(p), std::to_string(p.rounds), yes_no(p.interrupted),
                   format::exact(p.images_per_second()), length(&text_length::tokens),
                   length(&text_length::context), format::exact(p.tokens_per_second()),
-                  yes_no(p.partial()), format::exact(p.disturbed), format::exact(p.coverage),
-                  fmt::format("{}", fmt::join(p.missing, " "))});
+                  memory(memory_policy::kept), memory(memory_policy::reused),
+                  memory(memory_policy::pytorch), yes_no(p.partial()), format::exact(p.disturbed),
+                  format::exact(p.coverage), fmt::format("{}", fmt::join(p.missing, " "))});
     t.rows.push_back(std::move(cells));
   }
   return t;

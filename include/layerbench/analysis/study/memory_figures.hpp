@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include <layerbench/analysis/memory/memory.hpp>
+#include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 
 /// The memory of a study's cells, as predicted for the framework of each.

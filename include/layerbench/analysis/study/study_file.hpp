@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/analysis/memory/memory.hpp>
+#include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/model/step.hpp>
 
 /// Study files (docs/formats.md): published measurements, and which cases they are of.

@@ -7,6 +7,7 @@
 #include <layerbench/backend/kernels/host/groupnorm.hpp>
 #include <layerbench/backend/kernels/host/pad.hpp>
 #include <layerbench/backend/kernels/host/stream.hpp>
+#include <layerbench/backend/kernels/host/topk.hpp>
 #include <layerbench/backend/kernels/host/update.hpp>
 #include <layerbench/backend/onednn/activation.hpp>
 #include <layerbench/backend/onednn/add.hpp>
@@ -27,6 +28,7 @@
 #include <layerbench/backend/onednn/resample.hpp>
 #include <layerbench/backend/onednn/rnn.hpp>
 #include <layerbench/backend/onednn/rotary.hpp>
+#include <layerbench/backend/onednn/routed_gemm.hpp>
 #include <layerbench/backend/onednn/slice.hpp>
 #include <layerbench/backend/onednn/softmax.hpp>
 #include <layerbench/backend/onednn/transpose.hpp>
@@ -36,7 +38,8 @@ namespace layerbench {
 
 namespace onednn {
 /// Ops by layerbench's loops alone: oneDNN lacks them, before version 3.3 also groupnorm.
-using own_ops = op_set<op::dropout, op::embedding, op::groupnorm, op::pad, op::stream, op::update>;
+using own_ops =
+    op_set<op::dropout, op::embedding, op::groupnorm, op::pad, op::stream, op::topk, op::update>;
 }  // namespace onednn
 
 /// The plan of such an op. Throws unsupported for types that oneDNN lacks on this CPU.

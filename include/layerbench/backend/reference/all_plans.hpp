@@ -26,8 +26,10 @@
 #include <layerbench/backend/reference/resample.hpp>
 #include <layerbench/backend/reference/rnn.hpp>
 #include <layerbench/backend/reference/rotary.hpp>
+#include <layerbench/backend/reference/routed_gemm.hpp>
 #include <layerbench/backend/reference/slice.hpp>
 #include <layerbench/backend/reference/softmax.hpp>
 #include <layerbench/backend/reference/stream.hpp>
+#include <layerbench/backend/reference/topk.hpp>
 #include <layerbench/backend/reference/transpose.hpp>
 #include <layerbench/backend/reference/update.hpp>

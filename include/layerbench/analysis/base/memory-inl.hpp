@@ -8,8 +8,8 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/memory/caching_allocator.hpp>
-#include <layerbench/analysis/memory/memory.hpp>
+#include <layerbench/analysis/base/caching_allocator.hpp>
+#include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/rounding.hpp>
@@ -349,7 +349,7 @@ LAYERBENCH_INLINE memory_total memory_of(const model::step& of, memory_policy po
 }
 
 LAYERBENCH_INLINE std::optional<memory_beside_tensors> measured_beside_tensors(
-    std::span<const result::results> files, const model::graph& of, std::string_view phase,
+    std::span<const result::results* const> files, const model::graph& of, std::string_view phase,
     dtype type) {
   std::optional<memory_beside_tensors> known;
   const auto is_of_step = [&](const result::case_name& measured) {
@@ -366,12 +366,12 @@ LAYERBENCH_INLINE std::optional<memory_beside_tensors> measured_beside_tensors(
     if (!known) known.emplace();
     known->scratch = std::max(known->scratch, static_cast<std::int64_t>(found->second));
   };
-  for (const result::results& file : files) {
-    std::ranges::for_each(file.rows, add);
-    std::ranges::for_each(file.chains, add);
+  for (const result::results* file : files) {
+    std::ranges::for_each(file->rows, add);
+    std::ranges::for_each(file->chains, add);
   }
-  for (const result::results& file : files) {
-    for (const auto& [measured, step] : file.manifest) {
+  for (const result::results* file : files) {
+    for (const auto& [measured, step] : file->manifest) {
       if (!known || !is_of_step(measured)) continue;
       known->reorders = std::max(known->reorders, detail::bytes_of_reorders(step, type));
     }

@@ -63,5 +63,5 @@ class caching_allocator {
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/analysis/memory/caching_allocator-inl.hpp>
+#include <layerbench/analysis/base/caching_allocator-inl.hpp>
 #endif

@@ -119,7 +119,7 @@ struct memory_total {
 /// had, and the results of reorders. Nothing where no file has the model with this batch, phase,
 /// data type and fusion plan.
 [[nodiscard]] std::optional<memory_beside_tensors> measured_beside_tensors(
-    std::span<const result::results> files, const model::graph& of, std::string_view phase,
+    std::span<const result::results* const> files, const model::graph& of, std::string_view phase,
     dtype type);
 
 /// Bytes as a function of the batch.
@@ -151,5 +151,5 @@ struct memory_report {
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/analysis/memory/memory-inl.hpp>
+#include <layerbench/analysis/base/memory-inl.hpp>
 #endif

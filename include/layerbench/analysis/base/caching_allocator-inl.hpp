@@ -4,7 +4,7 @@
 
 #include <iterator>
 
-#include <layerbench/analysis/memory/caching_allocator.hpp>
+#include <layerbench/analysis/base/caching_allocator.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/rounding.hpp>
 
