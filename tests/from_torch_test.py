@@ -38,7 +38,8 @@ SHIPPED = {"resnet18": "resnet18", "mobilenet_v2": "mobilenet_v2",
            "convnext_tiny": "convnext_tiny"}
 # Sizes of the input; parameters and MACs of one image by torch. torch does not count recurrent layers:
 # their MACs are the elements of their weight matrices, times the steps. One of the layers of "Attention"
-# runs twice; its parameters count twice, and so do those of one of "Windows". Those of "Folded" are of the weights that inference computes.
+# runs twice; its parameters count twice, and so do those of one of "Windows". Those of "Folded" are of
+# the weights that inference computes.
 SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1x4x64", 493, 8642),
          "InPlace": ("in_place", "1x3x8x8", 36, 1792),
          "Attention": ("attention", "1x9:int64", 3424 + 1088, 37920),

@@ -7,9 +7,9 @@
 
 Of torchvision these are all classification models, of timm those of the list TIMM. The default of -o
 is results/torch_import/LIBRARY.csv. With --only the other rows of the output stay. Needs torch and the
-library. Takes about ten minutes, so it is run by hand; no data or weights are downloaded. tools/update_docs.py makes the table of
-docs/import.md of the file. Exit code 1: totals of a model that converts completely are not those of
-torch.
+library. Takes about ten minutes, so it is run by hand; no data or weights are downloaded.
+tools/update_docs.py makes the tables of docs/import.md of the files. Exit code 1: totals of a model that
+converts completely are not those of torch.
 
   coverage    share of the calls of a forward pass that the shape file has
   parameters  of the shape file; torch_parameters: those that inference reads; unread: the others

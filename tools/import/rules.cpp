@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cctype>
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
