@@ -46,7 +46,8 @@ COLUMNS = ("model", "input", "layers", "coverage", "parameters", "torch_paramete
 
 def torch_macs(torch, make, sizes):
     """MACs of a whole forward pass as torch counts them."""
-    module = torch_export.make_module(torch, make, "meta")
+    # The counter fails at views of parameters that have gradients.
+    module = torch_export.make_module(torch, make, "meta").requires_grad_(False)
     counter = torch.utils.flop_counter.FlopCounterMode(display=False)
     with torch.no_grad(), counter:
         module(torch.empty(sizes, device="meta"))
