@@ -10,5 +10,5 @@ int main(int argc, char** argv) {
           {.name = "bench_batchnorm",
            .purpose =
                "Times the batch, layer and local response normalisations of deep-learning models.",
-           .ops = {"batchnorm", "lrn", "layernorm"}}));
+           .ops = {"batchnorm", "lrn", "layernorm", "groupnorm"}}));
 }

@@ -36,7 +36,8 @@ constexpr bool has_integers =
     !std::is_same_v<Op, op::lrn> && !std::is_same_v<Op, op::rnn> &&
     !std::is_same_v<Op, op::embedding> && !std::is_same_v<Op, op::layernorm> &&
     !std::is_same_v<Op, op::attention> && !std::is_same_v<Op, op::rotary> &&
-    !std::is_same_v<Op, op::topk> && !std::is_same_v<Op, op::routed_gemm>;
+    !std::is_same_v<Op, op::topk> && !std::is_same_v<Op, op::routed_gemm> &&
+    !std::is_same_v<Op, op::groupnorm>;
 template <class Op>
 bool is_known_gap(const Op& /*op*/, const plan_request& request) {
   return is_integer(request.type) && !has_integers<Op>;

@@ -129,9 +129,9 @@ class gradient : public ::testing::Test {};
 
 using differentiable =
     ::testing::Types<op::conv, op::deconv, op::gemm, op::embedding, op::pool, op::batchnorm,
-                     op::resample, op::lrn, op::layernorm, op::rnn, op::attention, op::rotary,
-                     op::activation, op::concat, op::multiply, op::pad, op::slice, op::transpose,
-                     op::softmax, op::dropout>;
+                     op::resample, op::lrn, op::layernorm, op::groupnorm, op::rnn, op::attention,
+                     op::rotary, op::activation, op::concat, op::multiply, op::pad, op::slice,
+                     op::transpose, op::softmax, op::dropout>;
 TYPED_TEST_SUITE(gradient, differentiable);
 
 TYPED_TEST(gradient, is_what_central_differences_say) {

@@ -172,6 +172,16 @@ TEST(reference_layernorm, normalises_each_row_by_its_own_statistics) {
   EXPECT_THAT(reference_result(rms, {{1, 7}, {5, 10}}), ElementsAre(1, 14));
 }
 
+TEST(reference_groupnorm, normalises_the_channels_of_a_group_together) {
+  // Means 2 and 10, variances 1 and 4.
+  const op::groupnorm o{.c = 4, .groups = 2, .epsilon = 1e-9};
+  EXPECT_THAT(reference_result(o, {{1, 3, 8, 12}, {2, 3, 4, 5}, {10, 20, 30, 40}}),
+              ElementsAre(8, 23, 26, 45));
+  const op::groupnorm planes{.c = 2, .w = 2, .groups = 2, .epsilon = 1e-9};
+  EXPECT_THAT(reference_result(planes, {{1, 3, 8, 12}, {2, 3}, {10, 20}}),
+              ElementsAre(8, 12, 17, 23));
+}
+
 TEST(reference_attention, weighs_values_by_the_softmax_of_the_scores) {
   const op::attention o{.q = 1, .k = 2, .d = 4};
   // Scores of 0 and ln 3: the root of 4 divides the products.
@@ -259,7 +269,8 @@ TEST(reference_activation, has_the_known_values_of_each_function) {
       {gelu, {-4.9765e-15F, -0.15865525F, 0, 0.84134475F, 8}},
       {swish, {-0.00268280F, -0.26894142F, 0, 0.73105858F, 7.9973172F}},
       {hardswish, {0, -1.0F / 3, 0, 2.0F / 3, 8}},
-      {hardsigmoid, {0, 1.0F / 3, 0.5F, 2.0F / 3, 1}}};
+      {hardsigmoid, {0, 1.0F / 3, 0.5F, 2.0F / 3, 1}},
+      {linear, {-3, 0.5F, 1, 1.5F, 5}}};
   ASSERT_EQ(curves.size(), enum_names<op::activation_kind>.size());
   for (const curve& item : curves) {
     const values found = reference_result(op::activation{item.kind, {5}}, {samples});

@@ -508,6 +508,16 @@ TEST(layernorm, has_operands_for_what_it_learns_and_keeps) {
   EXPECT_THROW((layernorm{.dims = {2, 8}, .epsilon = 1}.validate()), invalid_field);
 }
 
+TEST(groupnorm, keeps_a_mean_and_a_variance_of_each_group) {
+  const groupnorm o{.n = 2, .c = 6, .h = 3, .w = 4, .groups = 3};
+  const auto kept = o.operands(pass::fwd_training, dtype::bf16);
+  EXPECT_EQ(kept[4].extents, (dims{2, 3}));
+  EXPECT_EQ(kept[5].type, dtype::f32);
+  EXPECT_EQ(any(o).key(), "n:2,c:6,h:3,w:4,groups:3");
+  EXPECT_EQ(o.work(pass::fwd).flops, 7 * 144);
+  EXPECT_THROW((groupnorm{.c = 6, .groups = 4}.validate()), invalid_field);
+}
+
 TEST(append, counts_the_rows_of_new_tokens_alone) {
   const append o{.n = 2, .tokens = 3, .context = {5}, .columns = 4};
   const std::vector<operand> operands = o.operands(pass::fwd, dtype::bf16);

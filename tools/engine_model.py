@@ -129,6 +129,10 @@ def lrn(shape):
     return compute, [image(shape)]
 
 
+def groupnorm(shape):
+    return torch.nn.GroupNorm(shape['groups'], shape['c'], shape.get('epsilon', 1e-5)), [image(shape)]
+
+
 def layernorm(shape):
     dims = tuple(shape['dims'])
     epsilon, scale = shape.get('epsilon', 1e-5), shape.get('scale', True)
@@ -157,10 +161,17 @@ def attention(shape):
     return compute, [(n, q, heads * d), (n, k, groups * d), (n, k, groups * d)]
 
 
+class Linear(torch.nn.Module):
+    """A product with a number and a sum with another one."""
+
+    def forward(self, x):
+        return x * 0.5 + 1
+
+
 ACTIVATIONS = {'relu': torch.nn.ReLU, 'relu6': torch.nn.ReLU6, 'leaky_relu': torch.nn.LeakyReLU,
                'elu': torch.nn.ELU, 'sigmoid': torch.nn.Sigmoid, 'tanh': torch.nn.Tanh,
                'gelu': torch.nn.GELU, 'swish': torch.nn.SiLU, 'hardswish': torch.nn.Hardswish,
-               'hardsigmoid': torch.nn.Hardsigmoid}
+               'hardsigmoid': torch.nn.Hardsigmoid, 'linear': Linear}
 
 
 def activation(shape):
@@ -227,13 +238,14 @@ def dropout(shape):
 
 
 OPS = {'conv': conv, 'deconv': deconv, 'gemm': gemm, 'embedding': embedding, 'pool': pool,
-       'batchnorm': batchnorm, 'lrn': lrn, 'layernorm': layernorm, 'attention': attention,
+       'batchnorm': batchnorm, 'lrn': lrn, 'layernorm': layernorm,
+       'groupnorm': groupnorm, 'attention': attention,
        'activation': activation, 'add': add, 'multiply': multiply, 'concat': concat, 'pad': pad,
        'slice': slice_, 'transpose': transpose, 'softmax': softmax, 'dropout': dropout}
 
 
 # Ops whose results are no views of their sources.
-NEW_TENSORS = ('conv', 'deconv', 'gemm', 'batchnorm', 'lrn', 'layernorm', 'add', 'multiply')
+NEW_TENSORS = ('conv', 'deconv', 'gemm', 'batchnorm', 'lrn', 'layernorm', 'groupnorm', 'add', 'multiply')
 
 
 class Layer(torch.nn.Module):

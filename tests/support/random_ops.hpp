@@ -164,6 +164,11 @@ inline op::lrn roll(dice& d, std::type_identity<op::lrn> /*tag*/) {
           .k = d.pick({1.0, 2.0, 0.5})};
 }
 
+inline op::groupnorm roll(dice& d, std::type_identity<op::groupnorm> /*tag*/) {
+  const std::int64_t groups = d.between(1, 8);
+  return {d.between(1, 4), groups * d.between(1, 12), d.between(1, 9), d.between(1, 9), groups};
+}
+
 inline op::layernorm roll(dice& d, std::type_identity<op::layernorm> /*tag*/) {
   op::layernorm o{.dims = tensor(d, 2)};
   if (d.chance()) o.dims.back() = channels(d);

@@ -231,7 +231,9 @@ view converter::value_of() {
     const bool is_weight = of().op == "DequantizeLinear" && !is_number;
     return constant(is_weight ? source_kind::weight : source_kind::constant);
   }
-  if (constants_[output] && standard && !any_data) {
+  const bool has_rows =
+      of().op == "Linear" && views_[of().inputs[0]]->from == source_kind::constant;
+  if (constants_[output] && standard && !any_data && !has_rows) {
     if (auto weight = computed_weight(found)) return *weight;
   }
   const bool is_index = is_integral(values_[output].type) && of().op != "Identity" &&

@@ -38,6 +38,7 @@ class matcher {
   /// The node of an ONNX op that computes what `root` and nodes before it do.
   [[nodiscard]] std::optional<node> match(const node& root) const {
     if (root.outputs.size() != 1 || root.inputs.size() < 2) return std::nullopt;
+    if (root.op == "Concat" && graph_.is_traced) return merged(root);
     const bool joins = !graph_.is_traced;  // what ops compute alone, too
     if (root.op == "MatMul") return joins ? attention(root) : std::nullopt;
     std::optional<node> found;
@@ -48,6 +49,7 @@ class matcher {
     if (!found && root.op == "Add") found = biased(root);
     if (!found && root.op == "Add") found = rotary(root);
     if (!found && root.op == "Div") found = local_norm(root);
+    if (!found && root.op == "Div") found = normalized_rows(root);
     if (!found && root.op == "Div") found = normalized_topk(root);
     return found;
   }
@@ -393,6 +395,79 @@ class matcher {
     if (scaled.value <= 0 || power.value <= 0 || sum.value <= 0) {
       result.refusal = "with an alpha, beta or k that is not above 0";
     }
+    return result;
+  }
+
+  /// x / max(norm of its rows, epsilon), as F.normalize computes it.
+  [[nodiscard]] std::optional<node> normalized_rows(const node& root) const {
+    const node* by = graph_.is_traced ? writer(root.input(1), "Expand") : nullptr;
+    by = by == nullptr ? nullptr : writer(by->input(0), "Clip");
+    const double epsilon = by == nullptr ? 0 : by->number("min", 0);
+    by = by == nullptr ? nullptr : writer(by->input(0), "ReduceL2");
+    if (by == nullptr || epsilon <= 0 || !by->refusal.empty()) return std::nullopt;
+    const auto last = static_cast<std::int64_t>(values_[by->input(0)].extents->size()) - 1;
+    const dims over = by->integers("axes");
+    const bool is_last = over.size() == 1 && (over[0] == -1 || over[0] == last);
+    if (!is_last || source(by->input(0)) != source(root.input(0))) return std::nullopt;
+    node result = created(root, "RMSNormalization", {root.input(0)});
+    result.attributes = {{.name = "axis", .i = -1}, {.name = "epsilon", .f = epsilon}};
+    result.note = "rows divided by their norm are timed as an RMS norm";
+    return result;
+  }
+
+  /// Parts of a tensor with a step along some of its axes, joined to windows.
+  [[nodiscard]] std::optional<node> merged(const node& root) const {
+    std::size_t x = no_value;
+    dims steps;
+    std::vector<dims> begins;
+    for (std::size_t value : root.inputs) {
+      dims own_steps(values_[value].extents->size(), 1);
+      dims own(own_steps.size(), 0);
+      for (const node* by = writer(value, "Part"); by != nullptr && by->integer("step", 1) > 1;
+           by = writer(value, "Part")) {
+        const auto& extents = values_[by->input(0)].extents;
+        if (!extents || extents->size() != own.size()) return std::nullopt;
+        const std::size_t axis = axis_of(by->integer("axis", 0), own.size());
+        own[axis] = by->integer("begin", 0);
+        own_steps[axis] = by->integer("step", 1);
+        value = source(by->input(0));
+      }
+      if (begins.empty()) {
+        x = value;
+        steps = own_steps;
+      }
+      if (value != x || own_steps != steps) return std::nullopt;
+      begins.push_back(std::move(own));
+    }
+    // The first operand that begins elsewhere along an axis says how fast that axis varies.
+    std::vector<std::pair<std::ptrdiff_t, std::int64_t>> inner;
+    std::int64_t count = 1;
+    for (std::size_t axis = 0; axis < steps.size(); ++axis) {
+      if (steps[axis] == 1) continue;
+      const auto moved =
+          std::ranges::find_if(begins, [&](const dims& at) { return at[axis] != 0; });
+      inner.emplace_back(begins.begin() - moved, static_cast<std::int64_t>(axis));
+      if (steps[axis] > std::ssize(begins)) return std::nullopt;
+      count *= steps[axis];
+      if ((*values_[x].extents)[axis] % steps[axis] != 0) return std::nullopt;
+    }
+    std::vector<dims> sorted = begins;
+    std::ranges::sort(sorted);
+    const bool differ = std::ranges::adjacent_find(sorted) == sorted.end();
+    const bool fits = std::ranges::all_of(begins, [&](const dims& at) {
+      for (std::size_t axis = 0; axis < at.size(); ++axis) {
+        if (at[axis] < 0 || at[axis] >= steps[axis]) return false;
+      }
+      return true;
+    });
+    if (inner.empty() || count != std::ssize(begins) || !differ || !fits) return std::nullopt;
+    std::ranges::sort(inner);
+    node result = created(root, "Merge", {x});
+    dims order;
+    for (const auto& [speed, axis] : inner) order.push_back(axis);
+    result.attributes = {{.name = "axis", .i = root.integer("axis", -1)},
+                         {.name = "steps", .ints = steps},
+                         {.name = "order", .ints = order}};
     return result;
   }
 

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <map>
+#include <numeric>
 #include <ranges>
 #include <unordered_map>
 #include <utility>
@@ -518,10 +519,21 @@ class reader {
     give("keepdims", flag("keepdim") ? 1 : 0);
   }
 
+  void norm() {
+    reduction();
+    const json::value* order = argument("ord");
+    if (order != nullptr && *order != 2) refuse("of another order than 2");
+  }
+
   void batchnorm() {
     const bool of_batch =
         node_.call == "batch_norm" && (flag("training") || argument("running_mean") == nullptr);
     if (of_batch) return refuse("with statistics of the batch");
+    give_number("epsilon", number("eps", 1e-5));
+  }
+
+  void groupnorm() {
+    give("num_groups", integer("num_groups"));
     give_number("epsilon", number("eps", 1e-5));
   }
 
@@ -542,10 +554,49 @@ class reader {
   void attention() {
     give("is_causal", flag("is_causal") ? 1 : 0);
     if (node_.inputs[3] == no_value) return;
-    const std::string mask = call_->has("mask") ? (*call_)["mask"].text() : "";
-    give_text("mask", learned_[node_.inputs[3]] ? "learned" : mask);
+    if (learned_[node_.inputs[3]]) return biased_attention();
+    give_text("mask", call_->has("mask") ? (*call_)["mask"].text() : "");
     node_.inputs.resize(3);  // so that it is not computed
     node_.inputs.push_back(constant(0));
+  }
+
+  /// Attention to whose scores a computed tensor is added, as four nodes.
+  void biased_attention() {
+    const node whole = node_;
+    const std::size_t axes = axes_of_input(0);
+    if (axes < 3 || axes_of_input(1) != axes || axes_of_input(2) != axes) {
+      return refuse(fmt::format("of tensors with {} axes", axes));
+    }
+    std::vector<named_size> turned = extents(whole.inputs[1]);
+    std::swap(turned[axes - 2], turned[axes - 1]);
+    std::vector<named_size> scores = extents(whole.inputs[0]);
+    scores.back() = turned.back();
+    dims order(axes);
+    std::iota(order.begin(), order.end(), 0);
+    std::swap(order[axes - 2], order[axes - 1]);
+    const auto next = [&](const char* op, std::vector<std::size_t> inputs,
+                          const std::vector<named_size>& as) {
+      node_ = whole;
+      node_.op = op;
+      node_.flops.reset();
+      node_.attributes.clear();
+      node_.inputs = std::move(inputs);
+      node_.outputs = {add_value("", as, result_.values[whole.outputs[0]].type)};
+      if (order.size() == axes) give_list("perm", order);
+      order.clear();
+      const std::size_t output = node_.outputs[0];
+      finish();
+      return output;
+    };
+    const std::size_t key = next("Transpose", {whole.inputs[1]}, turned);
+    const std::size_t product = next("MatMul", {whole.inputs[0], key}, scores);
+    const std::size_t sum = next("Add", {product, whole.inputs[3]}, scores);
+    const std::size_t shares = next("Softmax", {sum}, scores);
+    node_ = whole;
+    node_.op = "MatMul";
+    node_.attributes.clear();
+    node_.inputs = {shares, whole.inputs[2]};
+    node_.note = "attention with a computed mask is timed as products, a sum and a softmax";
   }
 
   /// Whether an argument has the value that an activation needs. Refuses the call if not.
@@ -558,6 +609,7 @@ class reader {
 
   void relu6() {
     const bool clamps = node_.call == "clamp";
+    if (clamps && argument("max") == nullptr && argument("min") != nullptr) return clamp_min();
     if (!needs(clamps ? "min" : "min_val", clamps ? std::nullopt : std::optional(-1.0), 0)) return;
     if (!needs(clamps ? "max" : "max_val", clamps ? std::nullopt : std::optional(1.0), 6)) return;
     clip_to_6();
@@ -566,9 +618,7 @@ class reader {
     give_number("min", 0);
     give_number("max", 6);
   }
-  void clamp_min() {
-    if (needs("min", std::nullopt, 0)) give_number("min", 0);
-  }
+  void clamp_min() { give_number("min", number("min")); }
   void hardsigmoid() { give_number("alpha", 1.0 / 6); }
   void gelu() {
     const json::value* found = argument("approximate");
@@ -627,6 +677,7 @@ class reader {
     if (largest != nullptr && *largest != true) refuse("of the smallest");
   }
 
+  /// Of a sum or a difference.
   void sum() {
     if (number("alpha", 1) != 1) return refuse("with a factor");
     const json::value* other = argument("other");
@@ -634,6 +685,74 @@ class reader {
     node_.op = "View";
     node_.inputs.resize(1);
     node_.note = "the addition of 0, with which sum() begins, is left out";
+  }
+
+  /// self + value * tensor1 * tensor2, as three nodes of which the last is the current one.
+  void product_sum() {
+    const node whole = node_;
+    if (number("value", 1) != 1) return refuse("with a factor");
+    const std::size_t product =
+        add_value("", extents(whole.outputs[0]), result_.values[whole.outputs[0]].type);
+    node_.op = "Mul";
+    node_.inputs = {reference("tensor1"), reference("tensor2")};
+    node_.outputs = {product};
+    finish();
+    node_ = whole;
+    node_.inputs.push_back(product);
+  }
+
+  void square() { node_.inputs.push_back(constant(2)); }
+
+  void stack() {
+    const std::vector<named_size>& all = extents(node_.outputs[0]);
+    const std::int64_t at = axis("dim", integer("dim", 0), all.size());
+    std::vector<named_size> part = all;
+    part[static_cast<std::size_t>(at)] = {1};
+    node whole = node_;
+    for (std::size_t& input : whole.inputs) {
+      node_ = whole;
+      node_.op = "View";
+      node_.inputs = {input};
+      node_.outputs = {add_value("", part, result_.values[input].type)};
+      input = node_.outputs[0];
+      finish();
+    }
+    node_ = std::move(whole);
+    give("axis", at);
+  }
+
+  void roll() {
+    const dims shifts = integers("shifts");
+    const dims over = integers("dims");
+    if (over.empty()) return refuse("of a tensor without its axes");
+    if (shifts.size() != over.size()) wrong("dims", "are not as many as shifts");
+    for (const std::int64_t one : over) static_cast<void>(axis("dims", one, axes_of_input(0)));
+    give("copies", static_cast<std::int64_t>(over.size()));
+  }
+
+  /// Rows at positions that one tensor has.
+  void index() {
+    const json::value* all = argument("indices");
+    if (all == nullptr || !all->is_array()) wrong("indices", "is no list");
+    std::optional<std::size_t> at;
+    for (std::size_t i = 0; i < all->size(); ++i) {
+      if ((*all)[i].is_null()) continue;
+      if (!(*all)[i].is_string()) wrong("indices", "is no list of tensors");
+      if (at) return refuse("by several tensors");
+      at = i;
+    }
+    if (!at) wrong("indices", "names no tensor");
+    give("axis", axis("indices", static_cast<std::int64_t>(*at), axes_of_input(0)));
+    node_.inputs.push_back(named((*all)[*at].get<std::string>(), "indices"));
+    if (result_.values[node_.inputs[1]].type == element::boolean) refuse("by truth values");
+  }
+
+  void einsum() {
+    const json::value* found = argument("equation");
+    if (found == nullptr || !found->is_string()) wrong("equation", "is no text");
+    std::string equation = found->get<std::string>();
+    std::erase(equation, ' ');
+    give_text("equation", std::move(equation));
   }
 
   void concat() {
@@ -731,7 +850,9 @@ class reader {
   }
 
   void part() {
-    if (integer("step", 1) != 1) return refuse("with a step");
+    const std::int64_t step = integer("step", 1);
+    if (step < 1 || step > max_size) wrong("step", "is no step");
+    give("step", step);
     const char* key = node_.call == "select" ? "index" : "start";
     const json::value* begin = argument(key);
     if (begin != nullptr && !begin->is_number_integer()) {
@@ -778,12 +899,13 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
     {"conv1d conv2d convolution conv_transpose1d conv_transpose2d",
      {"Conv", {"input", "weight", "bias?"}, &reader::convolution}},
     {"embedding", {"Gather", {"weight", "indices"}}},
+    {"index", {"Gather", {"self"}, &reader::index}},
     {"linear", {"Linear", {"input", "weight", "bias?"}}},
     {"routed_linear", {"RoutedLinear", {"input", "weight", "scales?"}}},
     {"topk", {"TopK", {"self"}, &reader::topk}},
-    {"sum", {"ReduceSum", {"self"}, &reader::reduction}},
     {"mm bmm", {"MatMul", {"self", "mat2"}}},
     {"matmul", {"MatMul", {"self", "other"}}},
+    {"einsum", {"Einsum", {"tensors*"}, &reader::einsum}},
     {"addmm", {"Gemm", {"mat1", "mat2", "self"}, &reader::matrix_sum}},
     {"max_pool1d max_pool2d max_pool2d_with_indices", {"MaxPool", {"self"}, &reader::pool}},
     {"avg_pool1d avg_pool2d avg_pool3d", {"AveragePool", {"self"}, &reader::pool}},
@@ -793,10 +915,13 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
      {"AdaptiveMaxPool", {"self"}, &reader::adaptive_pool}},
     {"upsample_nearest2d upsample_bilinear2d", {"Resize", {"input"}, &reader::resample}},
     {"mean", {"ReduceMean", {"self"}, &reader::reduction}},
+    {"sum", {"ReduceSum", {"self"}, &reader::reduction}},
+    {"linalg_vector_norm", {"ReduceL2", {"self"}, &reader::norm}},
     {"amax max", {"ReduceMax", {"self"}, &reader::reduction}},
     {"batch_norm _native_batch_norm_legit_no_training",
      {"BatchNormalization", {"input", "weight?", "bias?"}, &reader::batchnorm}},
     {"layer_norm", {"LayerNormalization", {"input", "weight?", "bias?"}, &reader::layernorm}},
+    {"group_norm", {"GroupNormalization", {"input", "weight?", "bias?"}, &reader::groupnorm}},
     {"rms_norm", {"RMSNormalization", {"input", "weight?"}, &reader::layernorm}},
     {"scaled_dot_product_attention",
      {"Attention", {"query", "key", "value", "attn_mask?"}, &reader::attention}},
@@ -818,15 +943,19 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
     {"log_softmax _log_softmax", {"LogSoftmax", {"self"}, &reader::softmax}},
     {"dropout feature_dropout", {"Dropout", {"input|self"}, &reader::dropout}},
     {"add", {"Add", {"self", "other"}, &reader::sum}},
-    {"sub", {"Sub", {"self", "other"}}},
+    {"addcmul", {"Add", {"self"}, &reader::product_sum}},
+    {"sub", {"Sub", {"self", "other"}, &reader::sum}},
     {"mul", {"Mul", {"self", "other"}}},
     {"div", {"Div", {"self", "other"}}},
     {"pow", {"Pow", {"self", "exponent"}}},
+    {"square", {"Pow", {"self"}, &reader::square}},
     {"neg", {"Neg", {"self"}}},
     {"sqrt", {"Sqrt", {"self"}}},
     {"rsqrt", {"Rsqrt", {"self"}}},
     {"erf", {"Erf", {"self"}}},
     {"cat concat", {"Concat", {"tensors*"}, &reader::concat}},
+    {"stack", {"Concat", {"tensors*"}, &reader::stack}},
+    {"roll", {"Roll", {"self"}, &reader::roll}},
     {"pad constant_pad_nd", {"Pad", {"self"}, &reader::pad}},
     {"slice narrow select", {"Part", {"self"}, &reader::part}},
     {"chunk split split_with_sizes unsafe_chunk unsafe_split tensor_split",

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cctype>
 #include <cmath>
 #include <numeric>
 #include <unordered_map>
@@ -14,6 +15,7 @@
 #include <layerbench/op/dropout.hpp>
 #include <layerbench/op/embedding.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/groupnorm.hpp>
 #include <layerbench/op/layernorm.hpp>
 #include <layerbench/op/lrn.hpp>
 #include <layerbench/op/multiply.hpp>
@@ -237,13 +239,25 @@ view reduce(converter& to) {
   }
   const bool leaves_channels =
       (axes_count == 3 || axes_count == 4) && over.size() == axes_count - 2 && over.front() != 0;
-  if (!leaves_channels) throw unknown("over other than height and width");
   std::vector<std::size_t> order;
+  std::int64_t rows = 1;
   for (std::size_t axis = 0; axis < axes_count; ++axis) {
-    if (std::ranges::find(over, axis) == over.end()) order.push_back(axis);
+    if (std::ranges::find(over, axis) != over.end()) continue;
+    order.push_back(axis);
+    rows *= x.extents[axis];
   }
   order.insert(order.end(), over.begin(), over.end());
-  return global_pool(to, std::ranges::is_sorted(order) ? x : x.permuted(order), Kind);
+  const view ordered = std::ranges::is_sorted(order) ? x : x.permuted(order);
+  if (leaves_channels) return global_pool(to, ordered, Kind);
+  if (over.empty() || over.front() == 0) throw unknown("over the batch");
+  const std::int64_t columns = to.plain(elements(x.extents) / rows);
+  return pool_of(to, to.seen_as(ordered, {rows, 1, 1, columns}), Kind, {1, columns}, {1, 1});
+}
+
+/// A sum or a norm over axes, which takes as long as the mean.
+view reduce_sum(converter& to) {
+  to.note(fmt::format("{} over axes is timed as a mean", to.of().kind()));
+  return reduce<op::pool_kind::average>(to);
 }
 
 view batch_normalization(converter& to) {
@@ -336,6 +350,49 @@ view batched_product(converter& to, const view& x, const view& y) {
   return to.append(created, operands);
 }
 
+/// A product of two activations, written with a letter for each axis.
+view einsum(converter& to) {
+  const std::string equation(to.of().text("equation", ""));
+  const std::size_t comma = equation.find(',');
+  const std::size_t arrow = equation.find("->");
+  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  if (to.of().inputs.size() != 2 || comma == std::string::npos || arrow == std::string::npos ||
+      arrow < comma || std::ranges::count_if(equation, is_letter) + 3 != std::ssize(equation)) {
+    throw unknown("in the form " + in_quotes(equation));
+  }
+  const std::string result = equation.substr(arrow + 2);
+  const std::vector<std::string> axes{equation.substr(0, comma),
+                                      equation.substr(comma + 1, arrow - comma - 1)};
+  const auto has = [](const std::string& text, char c) { return text.find(c) != text.npos; };
+  // The letters of both factors and the result, of one of both and the result, of both alone.
+  std::string batch, rows, columns, summed;
+  for (const char c : result) {
+    (!has(axes[0], c) ? columns : has(axes[1], c) ? batch : rows) += c;
+  }
+  for (const char c : axes[0]) {
+    if (!has(result, c)) summed += c;
+  }
+  const auto ordered = [&](std::size_t i, const std::string& as) {
+    const view& x = to.source(i);
+    std::vector<std::size_t> order;
+    for (const char c : as) order.push_back(axes[i].find(c));
+    std::vector<std::size_t> sorted = order;
+    std::ranges::sort(sorted);
+    for (std::size_t axis = 0; axis < sorted.size(); ++axis) {
+      if (sorted[axis] != axis || x.extents.size() != sorted.size()) {
+        throw unknown("in the form " + in_quotes(equation));
+      }
+    }
+    return x.permuted(order);
+  };
+  if (rows.size() != 1 || columns.size() != 1 || summed.size() != 1 ||
+      batch + rows + columns != result) {
+    throw unknown("in the form " + in_quotes(equation));
+  }
+  return batched_product(to, ordered(0, batch + rows + summed),
+                         ordered(1, batch + summed + columns));
+}
+
 view matmul(converter& to) {
   const view& x = to.source(0);
   const std::size_t second = weights_input(to.of());
@@ -366,9 +423,14 @@ view gemm(converter& to) {
   return matrix_product(to, x, x.extents[1], n, turned != w.transposed, bias);
 }
 
+view learned_rows(converter& to, const view& weight);
+
 /// Of PyTorch, whose weights are stored as [n, k], and whose rows may have any axes.
 view linear(converter& to) {
-  const view& x = to.source(0);
+  view x = to.input(0);
+  // Such as a table of positions, by which a network computes biases.
+  if (x.from == source_kind::constant) x.from = source_kind::input;
+  if (x.from == source_kind::weight) x = learned_rows(to, x);
   const view& w = to.weight(1);
   if (w.extents.size() != 2 || x.extents.size() < 2) {
     throw unknown("of other than a matrix and weights");
@@ -415,14 +477,32 @@ view topk(converter& to) {
 view embedding(converter& to, const view& table) {
   view indices = to.input(1);
   if (indices.from == source_kind::constant) indices.from = source_kind::input;
-  if (table.extents.size() != 2 || to.of().integer("axis", 0) != 0) {
+  const std::size_t axis = axis_of(to.of().integer("axis", 0), table.extents.size());
+  if (table.extents.size() != 2 || (axis != 0 && !to.is_traced())) {
     throw unknown("of weights that are no table");
   }
   if (indices.from == source_kind::weight) throw unknown("of a weight");
-  if (table.extents[0] > 1 << 24) throw unknown("with more than 2^24 rows");
-  return to.append(op::embedding{elements(indices.extents), to.plain(table.extents[0]),
-                                 to.plain(table.extents[1])},
+  if (table.extents[axis] > 1 << 24) throw unknown("with more than 2^24 rows");
+  if (axis != 0) to.note("columns of a table at constant positions are timed as rows");
+  return to.append(op::embedding{elements(indices.extents), to.plain(table.extents[axis]),
+                                 to.plain(table.extents[1 - axis])},
                    {indices});
+}
+
+/// Positions of an activation along an axis, in an order that is a constant.
+view selection(converter& to, const view& x, std::size_t axis) {
+  const std::int64_t others = elements(x.extents) / x.extents[axis];
+  const std::int64_t count = elements(to.extents()) / others;
+  if (count < 1 || count * others != elements(to.extents())) throw bad_node("its rows do not fit");
+  to.note("a tensor at constant positions is timed as a copy of as many elements");
+  if (count <= x.extents[axis]) {
+    return to.append(op::slice{x.extents, {static_cast<std::int64_t>(axis)}, {0}, count}, {x})
+        .viewed(to.extents());
+  }
+  const dims none(x.extents.size(), 0);
+  op::pad longer{x.extents, {none}, {none}};
+  longer.after.sizes[axis] = count - x.extents[axis];
+  return to.append(longer, {x}).viewed(to.extents());
 }
 
 // Attention.
@@ -584,6 +664,20 @@ view layer_norm(converter& to) {
   return to.append(created, {x});
 }
 
+/// With a scale and a bias per channel, as in versions of ONNX from 21 on.
+view group_norm(converter& to) {
+  const view& x = to.source(0);
+  const auto [n, c, h, w] = image_of(to, x.extents);
+  const std::int64_t groups = to.of().integer("num_groups", 1);
+  for (std::size_t i = 1; i < 3; ++i) {
+    if (!to.of().has_input(i) || to.weight(i).extents != dims{c}) {
+      throw unknown("without a scale and a bias per channel");
+    }
+  }
+  if (groups < 1 || c % groups != 0) throw bad_node("its groups do not divide the channels");
+  return to.append(op::groupnorm{n, c, h, w, groups, epsilon_of(to.of())}, {x});
+}
+
 /// Of tensors whose axes are sequence, head, token, or sequence, token, head; their values last.
 view rotary(converter& to) {
   const view& x = to.source(0);
@@ -614,8 +708,11 @@ view rotary(converter& to) {
 
 // By element.
 
+view activation_of(converter& to, op::activation_kind kind, const view& x) {
+  return to.elementwise(op::activation{kind, {}}, x, name(kind));
+}
 view activation_of(converter& to, op::activation_kind kind) {
-  return to.elementwise(op::activation{kind, {}}, to.source(0), name(kind));
+  return activation_of(to, kind, to.source(0));
 }
 
 /// An activation with a number that does not change its time.
@@ -664,7 +761,7 @@ view clip(converter& to) {
   const auto least = bound(1, "min");
   const auto most = bound(2, "max");
   if (least == 0.0 && most == 6.0) return activation_of(to, op::activation_kind::relu6);
-  if (least == 0.0 && !most) return activation_of(to, op::activation_kind::relu);
+  if (least && !most) return activation_near(to, op::activation_kind::relu, "min", *least, 0);
   throw unknown("with other limits than 0 and 6");
 }
 
@@ -696,10 +793,12 @@ view softmax(converter& to) {
     extents = x.written;
   }
   if (extents != x.extents) {
-    if (axis != last || extents.back() != x.extents.back()) {
-      throw unknown("over an axis that a view made");
+    if (axis == last && extents.back() == x.extents.back()) {
+      axis = extents.size() - 1;
+    } else {
+      x = to.in_order(x, x.extents);
+      extents = x.extents;
     }
-    axis = extents.size() - 1;
   }
   if (axis < 1) throw unknown("over the batch");
   return to.append(op::softmax{extents, static_cast<std::int64_t>(axis)}, {x}).viewed(to.extents());
@@ -750,7 +849,39 @@ view add_learned(converter& to, const view& x, const view& weight) {
   return to.append(op::add{*rows, true, true}, {x});
 }
 
+/// A view of these extents that repeats parts of a tensor.
+view expanded(const view& x, const dims& result) {
+  if (broadcast(x.extents, result) != result) throw unknown("");
+  axes all = x.all_axes();
+  const std::size_t added = result.size() - x.extents.size();
+  all.insert(all.begin(), added, {});
+  for (std::size_t i = 0; i < result.size(); ++i) {
+    const std::int64_t before = i < added ? 1 : x.extents[i - added];
+    if (before != result[i]) all[i] = {{result[i], {}}};
+  }
+  return x.laid_out(result, all);
+}
+
+/// A tensor with a number or another constant, which takes the place of one; nothing where the node
+/// has none.
+std::optional<view> with_constant(converter& to) {
+  if (to.of().inputs.size() != 2) return std::nullopt;
+  for (std::size_t i = 0; i < 2; ++i) {
+    const view& constant = to.input(i);
+    if (constant.from != source_kind::constant) continue;
+    const view& x = to.source(1 - i);
+    if (elements(constant.extents) > 1) {
+      to.note(fmt::format("{} with a constant tensor is timed as with a number", to.of().kind()));
+    }
+    if (x.extents == to.extents()) return activation_of(to, op::activation_kind::linear, x);
+    return expanded(x, to.extents());
+  }
+  return std::nullopt;
+}
+
 view add_two(converter& to, view x, view y) {
+  x = x.without_repeats();
+  y = y.without_repeats();
   if (x.extents != y.extents) {
     if (x.extents != to.extents()) std::swap(x, y);
     const auto rows = repeated_rows(to, x.extents, y.extents, elements(y.extents));
@@ -771,6 +902,7 @@ view add_two(converter& to, view x, view y) {
 /// Of Add and of Sum, which has any number of operands.
 view add(converter& to) {
   if (to.of().inputs.size() == 1) return to.source(0).viewed(to.extents());
+  if (auto created = with_constant(to)) return *created;
   if (to.of().inputs.size() == 2) {
     for (std::size_t i = 0; i < 2; ++i) {
       const view& weight = to.input(i);
@@ -799,19 +931,28 @@ view multiply_learned(converter& to, const view& x, const view& weight) {
   op::multiply created{x.order ? x.written : converter::element_extents(x), {}, true};
   axes memory;
   for (const atom& part : in_memory(parts)) memory.push_back({part});
-  const auto seen = axes_seen_as(memory, created.dims);
-  if (!seen) throw unknown("of a weight in another shape");
-  for (std::size_t i = 0; i < seen->size(); ++i) {
-    const auto repeated = std::ranges::count_if((*seen)[i], repeats);
-    const auto count = static_cast<std::ptrdiff_t>((*seen)[i].size());
-    if (repeated != 0 && repeated != count) throw unknown("of a weight in another shape");
-    created.dims1.push_back(repeated == count ? 1 : created.dims[i]);
+  // Whether the factor repeats along each axis as a whole, or not at all.
+  const auto fits = [&] {
+    const auto seen = axes_seen_as(memory, created.dims);
+    created.dims1.clear();
+    for (std::size_t i = 0; seen && i < seen->size(); ++i) {
+      const auto repeated = std::ranges::count_if((*seen)[i], repeats);
+      const auto count = static_cast<std::ptrdiff_t>((*seen)[i].size());
+      if (repeated != 0 && repeated != count) return false;
+      created.dims1.push_back(repeated == count ? 1 : created.dims[i]);
+    }
+    return seen.has_value();
+  };
+  if (!fits()) {
+    created.dims = x.extents;
+    if (x.order || !fits()) throw unknown("of a weight in another shape");
   }
   const view y = to.append(created, {x.order ? x.memory() : x});
   return x.order ? y.laid_out(to.extents(), x) : y;
 }
 
 view multiply(converter& to) {
+  if (auto created = with_constant(to)) return *created;
   for (std::size_t i = 0; i < 2; ++i) {
     const view& weight = to.input(i);
     if (weight.from == source_kind::weight) return multiply_learned(to, to.source(1 - i), weight);
@@ -975,18 +1116,67 @@ view slice(converter& to) {
 
 /// Of PyTorch: positions along an axis, or one of them, without that axis.
 view part(converter& to) {
-  const view& x = to.source(0);
+  view x = to.source(0);
   const dims& result = to.extents();
-  const std::size_t axis = axis_of(to.of().integer("axis", 0), x.extents.size());
+  std::size_t axis = axis_of(to.of().integer("axis", 0), x.extents.size());
   if (elements(x.extents) == elements(result)) return x.viewed(result);
+  std::int64_t begin = to.of().integer("begin", 0);
+  if (const std::int64_t step = to.of().integer("step", 1); step > 1) {
+    const bool divides = begin >= 0 && begin < step && x.extents[axis] % step == 0 &&
+                         result.size() == x.extents.size() &&
+                         result[axis] == x.extents[axis] / step;
+    if (!divides) throw unknown("with a step that does not divide the axis");
+    dims split = x.extents;
+    split[axis++] /= step;
+    split.insert(split.begin() + static_cast<std::ptrdiff_t>(axis), step);
+    x = to.seen_as(x, split);
+  }
   const std::int64_t extent = x.extents[axis];
   const std::int64_t others = elements(x.extents) / extent;
   const std::int64_t size = elements(result) / others;
-  std::int64_t begin = to.of().integer("begin", 0);
   if (begin < 0) begin = std::max<std::int64_t>(0, begin + to.plain(extent));
   const bool fits = size > 0 && size * others == elements(result) && begin <= extent - size;
   if (!fits) throw bad_node("does not have these positions");
   return slice_of(to, x, axis, begin, size, result);
+}
+
+/// Parts of a tensor with a step along some axes, joined: each result has all of a window.
+view merge(converter& to) {
+  const view& x = to.source(0);
+  const dims steps = to.of().integers("steps");
+  const dims inner = to.of().integers("order");  // axes with a step, the slowest first
+  const std::size_t joined = axis_of(to.of().integer("axis", -1), steps.size());
+  dims split;
+  std::vector<std::size_t> outer(steps.size());
+  std::vector<std::size_t> parts(steps.size());
+  for (std::size_t axis = 0; axis < steps.size(); ++axis) {
+    outer[axis] = split.size();
+    split.push_back(x.extents[axis] / steps[axis]);
+    parts[axis] = split.size();
+    if (steps[axis] > 1) split.push_back(steps[axis]);
+  }
+  std::vector<std::size_t> order;
+  for (std::size_t axis = 0; axis < steps.size(); ++axis) {
+    for (std::size_t i = 0; axis == joined && i < inner.size(); ++i) {
+      order.push_back(parts[static_cast<std::size_t>(inner[i])]);
+    }
+    order.push_back(outer[axis]);
+  }
+  return to.seen_as(x, split).permuted(order).viewed(to.extents());
+}
+
+/// Turned along axes. PyTorch copies the whole tensor for each of them.
+view roll(converter& to) {
+  view x = to.source(0);
+  x = to.in_order(x, x.extents);
+  const dims extents = converter::element_extents(x);
+  dims order(extents.size());
+  std::iota(order.begin(), order.end(), 0);
+  to.note("roll is timed as a copy for each axis");
+  for (std::int64_t i = to.of().integer("copies", 1); i > 0; --i) {
+    x = to.append(op::transpose{extents, {}, {order}, {}}, {x}, "roll");
+  }
+  return x;
 }
 
 /// Rows of weights, or one position along an axis.
@@ -994,9 +1184,13 @@ view gather(converter& to) {
   const view& x = to.input(0);
   if (x.from == source_kind::weight) return embedding(to, x);
   const view& from = to.source(0);
+  const std::size_t axis = axis_of(to.of().integer("axis", 0), from.extents.size());
+  if (to.is_traced() && to.input(1).from == source_kind::constant &&
+      !to.depends_on_batch(from.extents[axis])) {
+    return selection(to, from, axis);
+  }
   const auto index = to.number(1);
   if (!index) throw unknown("from computed positions");
-  const std::size_t axis = axis_of(to.of().integer("axis", 0), from.extents.size());
   const std::int64_t begin = whole_numbers({*index})[0];
   const std::int64_t extent = from.extents[axis];
   if (begin < -extent || begin >= extent) throw bad_node("reads outside of its tensor");
@@ -1030,6 +1224,26 @@ view split(converter& to) {
   }
   for (std::size_t i = 1; i < parts.size(); ++i) to.set(i, parts[i]);
   return parts[0];
+}
+
+view subtract(converter& to) {
+  if (auto created = with_constant(to)) return *created;
+  to.note("a difference is timed as a sum");
+  return add(to);
+}
+
+view divide(converter& to) {
+  if (auto created = with_constant(to)) return *created;
+  to.note("a quotient is timed as a product");
+  return multiply(to);
+}
+
+view negate(converter& to) { return activation_of(to, op::activation_kind::linear, to.source(0)); }
+
+view power(converter& to) {
+  const view& x = to.source(0);
+  if (to.number(1) != 2.0) throw unknown("with another exponent than 2");
+  return to.append(op::multiply{converter::element_extents(x), {}}, {x, x});
 }
 
 // Views.
@@ -1081,21 +1295,12 @@ view transpose(converter& to) {
   return to.source(0).permuted(order);
 }
 
-/// A tensor that repeats parts of another.
 view expand(converter& to) {
   const view& x = to.input(0);
   const dims& result = to.extents();
   if (result == x.extents || !x.is_data()) return to.seen_as(x, result);
   if (elements(result) == elements(x.extents)) return to.seen_as(x, result);
-  if (broadcast(x.extents, result) != result) throw unknown("");
-  axes all = x.all_axes();
-  const std::size_t added = result.size() - x.extents.size();
-  all.insert(all.begin(), added, {});
-  for (std::size_t i = 0; i < result.size(); ++i) {
-    const std::int64_t before = i < added ? 1 : x.extents[i - added];
-    if (before != result[i]) all[i] = {{result[i], {}}};
-  }
-  return x.laid_out(result, all);
+  return expanded(x, result);
 }
 
 // Recurrent layers.
@@ -1227,11 +1432,14 @@ const std::unordered_map<std::string_view, rule> rules{
     {"AdaptiveMaxPool", adaptive_pool<op::pool_kind::max>},
     {"ReduceMean", reduce<op::pool_kind::average>},
     {"ReduceMax", reduce<op::pool_kind::max>},
+    {"ReduceSum", reduce_sum},
+    {"ReduceL2", reduce_sum},
     {"BatchNormalization", batch_normalization},
     {"LRN", local_norm},
     {"Resize", resample},
     {"Upsample", resample},
     {"MatMul", matmul},
+    {"Einsum", einsum},
     {"QLinearMatMul", matmul},
     {composed_linear, matmul},
     {"Gemm", gemm},
@@ -1239,6 +1447,7 @@ const std::unordered_map<std::string_view, rule> rules{
     {composed_attention, attention_in_steps},
     {"Attention", attention},
     {"LayerNormalization", layer_norm},
+    {"GroupNormalization", group_norm},
     {"RMSNormalization", layer_norm},
     {"Rotary", rotary},
     {"Relu", activation<op::activation_kind::relu>},
@@ -1259,10 +1468,16 @@ const std::unordered_map<std::string_view, rule> rules{
     {"Add", add},
     {"Sum", add},
     {"Mul", multiply},
+    {"Sub", subtract},
+    {"Div", divide},
+    {"Neg", negate},
+    {"Pow", power},
     {"Concat", concat},
     {"Pad", pad},
     {"Slice", slice},
     {"Part", part},
+    {"Merge", merge},
+    {"Roll", roll},
     {"Gather", gather},
     {"Split", split},
     {"Unbind", split},

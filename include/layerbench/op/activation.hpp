@@ -8,7 +8,8 @@ namespace layerbench::op {
 
 /// relu max(x,0); relu6 min(max(x,0),6); leaky_relu x or 0.01 x below 0; elu x or e^x-1 below 0;
 /// sigmoid 1/(1+e^-x); tanh; gelu x/2 (1+erf(x/sqrt 2)); swish x*sigmoid(x);
-/// hardswish x*min(max(x+3,0),6)/6; hardsigmoid min(max(x+3,0),6)/6.
+/// hardswish x*min(max(x+3,0),6)/6; hardsigmoid min(max(x+3,0),6)/6; linear x/2+1, which stands for
+/// a product with any number and a sum with another one.
 enum class activation_kind {
   relu,
   relu6,
@@ -19,12 +20,13 @@ enum class activation_kind {
   gelu,
   swish,
   hardswish,
-  hardsigmoid
+  hardsigmoid,
+  linear
 };
 
-[[nodiscard]] constexpr std::array<std::string_view, 10> list_names(activation_kind /*tag*/) {
-  return {"relu", "relu6", "leaky_relu", "elu",       "sigmoid",
-          "tanh", "gelu",  "swish",      "hardswish", "hardsigmoid"};
+[[nodiscard]] constexpr std::array<std::string_view, 11> list_names(activation_kind /*tag*/) {
+  return {"relu", "relu6", "leaky_relu", "elu",         "sigmoid", "tanh",
+          "gelu", "swish", "hardswish",  "hardsigmoid", "linear"};
 }
 
 /// An element-wise function of one tensor.

@@ -16,6 +16,7 @@
 #include <layerbench/op/dropout.hpp>
 #include <layerbench/op/embedding.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/groupnorm.hpp>
 #include <layerbench/op/layernorm.hpp>
 #include <layerbench/op/lrn.hpp>
 #include <layerbench/op/multiply.hpp>
@@ -37,9 +38,9 @@
 namespace layerbench::op {
 
 /// Every op of the library: what shape files may contain.
-using builtin = list<conv, deconv, gemm, embedding, pool, resample, batchnorm, lrn, layernorm, rnn,
-                     attention, append, rotary, topk, routed_gemm, activation, add, concat,
-                     multiply, pad, slice, transpose, softmax, reorder, quantize, dropout,
+using builtin = list<conv, deconv, gemm, embedding, pool, resample, batchnorm, lrn, layernorm,
+                     groupnorm, rnn, attention, append, rotary, topk, routed_gemm, activation, add,
+                     concat, multiply, pad, slice, transpose, softmax, reorder, quantize, dropout,
                      cross_entropy, update, stream, allreduce, collective>;
 
 }  // namespace layerbench::op

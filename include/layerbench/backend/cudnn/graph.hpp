@@ -123,7 +123,11 @@ class conv_graph : public operation_graph {
         const std::size_t before = all.size();
         add_function(op::activation_kind::hardsigmoid, all);
         all.push_back({.function = {CUDNN_POINTWISE_MUL}, .back = all.size() - before});
+        return;
       }
+      case op::activation_kind::linear:
+        add({CUDNN_POINTWISE_MUL}, 0.5F);
+        return add({CUDNN_POINTWISE_ADD}, 1);
     }
   }
 

@@ -4,6 +4,7 @@
 
 #include <layerbench/backend/kernels/host/dropout.hpp>
 #include <layerbench/backend/kernels/host/embedding.hpp>
+#include <layerbench/backend/kernels/host/groupnorm.hpp>
 #include <layerbench/backend/kernels/host/pad.hpp>
 #include <layerbench/backend/kernels/host/stream.hpp>
 #include <layerbench/backend/kernels/host/topk.hpp>
@@ -36,8 +37,9 @@
 namespace layerbench {
 
 namespace onednn {
-/// Ops by layerbench's loops alone: oneDNN lacks them.
-using own_ops = op_set<op::dropout, op::embedding, op::pad, op::stream, op::topk, op::update>;
+/// Ops by layerbench's loops alone: oneDNN lacks them, before version 3.3 also groupnorm.
+using own_ops =
+    op_set<op::dropout, op::embedding, op::groupnorm, op::pad, op::stream, op::topk, op::update>;
 }  // namespace onednn
 
 /// The plan of such an op. Throws unsupported for types that oneDNN lacks on this CPU.

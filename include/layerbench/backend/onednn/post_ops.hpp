@@ -34,6 +34,7 @@ struct eltwise {
       return {eltwise_hardswish, eltwise_hardswish, 1.0F / 6, 0.5F};
     case op::activation_kind::hardsigmoid:
       return {eltwise_hardsigmoid, eltwise_hardsigmoid, 1.0F / 6, 0.5F};
+    case op::activation_kind::linear: return {eltwise_linear, eltwise_linear, 0.5F, 1};
   }
   throw unsupported("oneDNN does not have this activation");
 }

@@ -23,6 +23,7 @@ namespace layerbench::reference {
     case swish: return x / (1 + std::exp(-x));
     case hardswish: return x * std::clamp(x + 3, 0.0, 6.0) / 6;
     case hardsigmoid: return std::clamp(x + 3, 0.0, 6.0) / 6;
+    case linear: return x / 2 + 1;
   }
   throw unsupported("unknown activation");
 }
@@ -45,6 +46,7 @@ namespace layerbench::reference {
     case swish: return logistic * (1 + x * (1 - logistic));
     case hardswish: return x <= -3 ? 0 : x >= 3 ? 1 : (2 * x + 3) / 6;
     case hardsigmoid: return x > -3 && x < 3 ? 1.0 / 6 : 0;
+    case linear: return 0.5;
   }
   throw unsupported("unknown activation");
 }
@@ -58,6 +60,7 @@ namespace layerbench::reference {
     case swish: return 1.1;
     case hardswish: return 1.5;
     case hardsigmoid: return 1.0 / 6;
+    case linear: return 0.5;
     default: return 1;
   }
 }

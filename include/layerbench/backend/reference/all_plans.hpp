@@ -15,6 +15,7 @@
 #include <layerbench/backend/reference/dropout.hpp>
 #include <layerbench/backend/reference/embedding.hpp>
 #include <layerbench/backend/reference/gemm.hpp>
+#include <layerbench/backend/reference/groupnorm.hpp>
 #include <layerbench/backend/reference/layernorm.hpp>
 #include <layerbench/backend/reference/lrn.hpp>
 #include <layerbench/backend/reference/multiply.hpp>

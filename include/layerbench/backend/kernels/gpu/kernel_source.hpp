@@ -235,6 +235,7 @@ float activated(float x) {
   if constexpr (Kind == 7) return x / (1 + expf(-x));
   if constexpr (Kind == 8) return x * clamped(x + 3, 0.0F, 6.0F) / 6;
   if constexpr (Kind == 9) return clamped(x + 3, 0.0F, 6.0F) / 6;
+  if constexpr (Kind == 10) return x / 2 + 1;
 }
 template <int Kind>
 float derivative(float kept) {
@@ -256,6 +257,7 @@ float derivative(float kept) {
   }
   if constexpr (Kind == 8) return x <= -3 ? 0.0F : x >= 3 ? 1.0F : (2 * x + 3) / 6;
   if constexpr (Kind == 9) return x > -3 && x < 3 ? 1.0F / 6 : 0.0F;
+  if constexpr (Kind == 10) return 0.5F;
 }
 
 // Calls work(width<kind>) with the kind as a constant.
@@ -271,7 +273,8 @@ void with_kind(int kind, const Work& work) {
     case 6: return work(width<6>());
     case 7: return work(width<7>());
     case 8: return work(width<8>());
-    default: return work(width<9>());
+    case 9: return work(width<9>());
+    default: return work(width<10>());
   }
 }
 
