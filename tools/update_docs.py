@@ -332,25 +332,6 @@ def overheads(file):
     return markdown(titles, rows)
 
 
-def releases(file):
-    """A row per release of an engine: its steps in relation to ours (tests/releases.py). A change from
-    the release above is named if all but the lowest and the highest ratio say so, and by 3 % or more."""
-    def cell(row, former):
-        middle = statistics.median(row["ratios"])
-        change = middle / statistics.median((former or row)["ratios"]) - 1
-        low, high = row["ratios"][1], row["ratios"][-2]
-        apart = former and (low > former["ratios"][-2] or high < former["ratios"][1])
-        return f"{middle:.3f}" + (f", {100 * change:+.0f} %" if apart and abs(change) >= 0.03 else "")
-    rows = json.loads((ROOT / file).read_text())["rows"]
-    by_model = collections.defaultdict(dict)
-    for row in rows:
-        by_model[row["model"]][row["release"]] = row
-    names = list(dict.fromkeys(row["release"] for row in rows))
-    cells = [[name, *(cell(of[name], of.get(former)) for of in by_model.values())]
-             for former, name in zip([None, *names], names)]
-    return markdown(["release", *(f"`{model}`" for model in by_model)], cells)
-
-
 def kernel_factors(file):
     """A row per kind of kernel: the factors of each engine and number of threads."""
     known = json.loads((ROOT / file).read_text())["engine_overheads"]
@@ -590,7 +571,7 @@ TABLES = {"ablation": ablation, "summary": summary, "changes": changes,
           "cases": cases, "parts": parts, "imports": imports, "accuracy": accuracy,
           "intervals": intervals, "learned": learned,
           "engines": engines, "libraries": libraries, "bare_loops": bare_loops,
-          "overheads": overheads, "releases": releases, "kernel_factors": kernel_factors,
+          "overheads": overheads, "kernel_factors": kernel_factors,
           "pytorch": pytorch, "device_functions": device_functions, "call_path": call_path,
           "backend_lines": backend_lines, "studies": studies, "open_questions": open_questions}
 
