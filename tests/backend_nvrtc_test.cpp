@@ -79,7 +79,6 @@ TEST_P(Nvrtc, LoadsAndStoresSixteenBytesAtOnce) {
                                             {"update_accumulate", 2, 1},
                                             {"add", 2, 1},
                                             {"activation", 1, 1},
-                                            {"activation_gradient", 2, 1},
                                             {"dropout", 1, 1},
                                             {"dropout_gradient", 1, 1},
                                             {"pool_max", 1, 1},
@@ -99,7 +98,9 @@ TEST_P(Nvrtc, LoadsAndStoresSixteenBytesAtOnce) {
     EXPECT_GT(count(body, store), 0) << name;
     EXPECT_EQ(count(body, load) * stores, count(body, store) * loads) << name;
   }
-  for (const char* name : {"batchnorm", "layernorm", "embedding_gradient_parts", "post_ops"}) {
+  // The gradient of the activation linear does not load what the forward pass kept.
+  for (const char* name :
+       {"activation_gradient", "batchnorm", "layernorm", "embedding_gradient_parts", "post_ops"}) {
     EXPECT_GT(count(body_of(name, code), load), 0) << name;
     EXPECT_GT(count(body_of(name, code), store), 0) << name;
   }
