@@ -15,6 +15,8 @@
 namespace layerbench {
 namespace tools_memory_test {
 
+using ::testing::ContainsRegex;
+using ::testing::HasSubstr;
 using testing::mentions;
 using ::testing::StartsWith;
 
@@ -115,8 +117,9 @@ TEST(Memory, AddsTheScratchMemoryOfResultFiles) {
     EXPECT_EQ(beside.at("memory_bytes").at(policy), bytes_of(with, policy)) << policy;
     cells += std::to_string(bytes_of(with, policy)) + ",";
   }
-  EXPECT_THAT(predicted("csv"), mentions("memory_kept,memory_reused,memory_pytorch", cells));
-  EXPECT_THAT(predicted("text"), mentions("memory: kept 2", "MB, reused 1", "MB, pytorch 1"));
+  EXPECT_THAT(predicted("csv"), HasSubstr(cells));
+  EXPECT_THAT(predicted("text"),
+              ContainsRegex("memory: kept 2.. MB, reused 1.. MB, pytorch 1.. MB"));
   EXPECT_EQ(memory({"resnet50", "--batch", "7", "--scratch", file}).exit_code, 5);
   EXPECT_EQ(memory({"resnet50", "--fusion", "openvino", "--scratch", file}).exit_code, 5);
 }

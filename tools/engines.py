@@ -376,7 +376,7 @@ class Results:
     def add_engine(self, engine, ready):
         self.context[f'{engine}_version'] = ready['version']
         self.context[f'{engine}_settings'] = ready['settings']
-        if ready['onednn_version']:
+        if ready.get('onednn_version'):
             self.context[f'{engine}_onednn_version'] = ready['onednn_version']
 
     def add_round(self, engine, case, measured, threads):
