@@ -14,7 +14,7 @@ namespace layerbench::report {
 [[nodiscard]] std::string document(const std::string& title, const markup& body,
                                    const markup& more_head = {});
 
-/// The report as such a page. `above` its title may be links to others.
+/// The report as a page. `above` its title may be links to others.
 [[nodiscard]] std::string page(const report_data& of, const markup& above = {},
                                const markup& more_head = {});
 

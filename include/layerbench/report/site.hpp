@@ -102,9 +102,7 @@ class site {
     const table shown = overview(data);
     json::value cases = json::value::array();
     for (std::size_t i = 0; i < data.predictions.size(); ++i) {
-      const analysis::validated* const validated = detail::validation_of(data, data.predictions[i]);
-      const analysis::prediction& p =  // as in the cells of overview()
-          validated != nullptr ? validated->predicted : data.predictions[i];
+      const analysis::prediction& p = detail::shown_prediction(data, i);
       if (!p.step || p.partial()) continue;
       std::map<std::string, markup> cells;
       for (std::size_t k = 0; k < shown.columns.size(); ++k) {
@@ -131,11 +129,11 @@ class site {
 
   /// The index, the pages of machines and models, the comparison and the script.
   [[nodiscard]] site_files overview_of_all() const {
-    site_files all{{"index.html", index()},
-                   {"compare.html", comparison()},
+    const std::vector<added_file> files = newest_files();
+    site_files all{{"index.html", index(files)},
+                   {"compare.html", comparison(files)},
                    {"site.js", std::string(site_script)}};
     for (const auto& [key, of] : machines_) {
-      const std::vector<added_file> files = newest_files();
       const auto newest = std::ranges::find(files, key, &added_file::machine);
       const markup links =
           element("p", detail::page_link("../compare.html#a=" + of.id, {"Compare this machine"})) +
@@ -356,17 +354,17 @@ class site {
     return all;
   }
 
-  [[nodiscard]] std::string index() const {
+  /// `newest`: newest_files().
+  [[nodiscard]] std::string index(const std::vector<added_file>& newest) const {
     markup_table files{{{"result file"}, {"machine"}}, {}};
-    for (const added_file& file : newest_files()) {
+    for (const added_file& file : newest) {
       files.rows.push_back({detail::page_link("results/" + file.id + ".html", escaped(file.title)) +
                                 detail::hidden_words(file.words),
                             link_to(machines_, file.machine, "machines/")});
     }
     const std::string counts = fmt::format(
         "{} machines, {} models, {} result files, {} predicted steps. Each number stands beside "
-        "its "
-        "conditions, the version of layerbench and its file.",
+        "its conditions, the version of layerbench and its file.",
         machines_.size(), models_.size(), files_.size(), steps_.size());
     return detail::site_page("Results",
                              element("p", escaped(counts)) + detail::search_form() +
@@ -375,12 +373,12 @@ class site {
                              "");
   }
 
-  [[nodiscard]] std::string comparison() const {
+  [[nodiscard]] std::string comparison(const std::vector<added_file>& newest) const {
     markup groups;
     for (const auto& [key, machine] : machines_) {
       std::vector<std::string> ids;
       markup options;
-      for (const added_file& file : newest_files()) {
+      for (const added_file& file : newest) {
         if (file.machine != key) continue;
         ids.push_back(file.id);
         options +=

@@ -136,6 +136,13 @@ inline void insert_column(table& to, std::size_t position, const column& title,
   return found == of.validation.cases.end() ? nullptr : &*found;
 }
 
+/// The prediction of case `i` that is shown: that of the rounds which validated it, where some did.
+[[nodiscard]] inline const analysis::prediction& shown_prediction(const report_data& of,
+                                                                  std::size_t i) {
+  const analysis::validated* const validated = validation_of(of, of.predictions[i]);
+  return validated != nullptr ? validated->predicted : of.predictions[i];
+}
+
 /// The titles of the cases without what all of them share, and what that is.
 [[nodiscard]] inline analysis::headlines case_names(const report_data& of) {
   std::vector<const analysis::prediction*> cases;
@@ -186,7 +193,7 @@ inline void insert_column(table& to, std::size_t position, const column& title,
   const analysis::headlines names = detail::case_names(of);
   for (std::size_t i = 0; i < of.predictions.size(); ++i) {
     const analysis::validated* const validated = detail::validation_of(of, of.predictions[i]);
-    const analysis::prediction& p = validated != nullptr ? validated->predicted : of.predictions[i];
+    const analysis::prediction& p = detail::shown_prediction(of, i);
     const bool disturbed = validated != nullptr ? validated->disturbed() : p.much_disturbed();
     const auto rate = [&](std::optional<double> of_case) {
       return p.partial() ? "partial" : p.rate_text(of_case);
