@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <exception>
+#include <limits>
 #include <optional>
 #include <string>
 
@@ -102,6 +104,12 @@ template <class Load>
     return e.what();
   }
   return std::nullopt;
+}
+
+/// Throws unsupported for a matrix of more elements than the library's integers can count.
+inline void require_size(std::int64_t elements) {
+  if (elements <= std::numeric_limits<int>::max()) return;
+  throw unsupported("the library has 32-bit integers, too few for a matrix of that size");
 }
 
 /// Base class of the backends.

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 
 #include <fmt/format.h>
 
@@ -35,8 +34,7 @@ class conv : public host::call_plan {
         k_(static_cast<int>(o.k / o.groups)) {
     if (o.r != 1 || o.s != 1 || o.stride != pair{1, 1} || o.pad != pads{0, 0, 0, 0})
       throw unsupported("only convolutions of 1x1 without stride and padding are products");
-    if ((by_image_ ? 1 : o.n) * o.h * o.w * std::max(o.c, o.k) > std::numeric_limits<int>::max())
-      throw unsupported("the library has 32-bit integers, too few for a matrix of that size");
+    require_size((by_image_ ? 1 : o.n) * o.h * o.w * std::max(o.c, o.k));
     if (request.pass != op::pass::fwd || request.type != dtype::f32)
       throw unsupported("convolutions as products are for inference in f32");
     const char* const bias = by_image_ ? host::bias_images_name : host::bias_rows_name;

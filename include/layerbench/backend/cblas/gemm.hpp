@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <string>
@@ -140,10 +139,7 @@ class gemm : public host::call_plan {
   }
   void require_sizes() const {
     for (const product& one : products_) {
-      for (const matrix& of : {one.a, one.b, one.result}) {
-        if (of.size() <= std::numeric_limits<int>::max()) continue;
-        throw unsupported("the library has 32-bit integers, too few for a matrix of that size");
-      }
+      for (const matrix& of : {one.a, one.b, one.result}) require_size(of.size());
     }
   }
 

@@ -51,8 +51,7 @@ class primitive_sequence : public primitive_plan {
       for (const argument& input : one.arguments) {
         pass(input.name, input.stored, address_of(input.at, addresses, workspace));
       }
-      pass(DNNL_ARG_SCRATCHPAD, one.scratchpad,
-           static_cast<std::byte*>(workspace) + scratchpads_at_);
+      pass(DNNL_ARG_SCRATCHPAD, one.scratchpad, scratchpad_in(workspace));
     }
     for (const action& one : actions_) {
       std::vector<address>& to = bound.addresses.emplace_back();
@@ -115,6 +114,13 @@ class primitive_sequence : public primitive_plan {
     scratchpads_at_ += aligned(stored.get_size());
     return result;
   }
+  /// Makes the memory that the scratchpads of all primitives share large enough for this one.
+  void require_scratchpad(const dnnl::memory::desc& scratchpad) {
+    scratchpad_bytes_ = std::max(scratchpad_bytes_, scratchpad.get_size());
+  }
+  [[nodiscard]] address scratchpad_in(address workspace) const {
+    return static_cast<std::byte*>(workspace) + scratchpads_at_;
+  }
   /// Values that primitives only read.
   [[nodiscard]] location constant(std::vector<float> values) {
     constants_.push_back(std::move(values));
@@ -125,7 +131,7 @@ class primitive_sequence : public primitive_plan {
   template <class Descriptor>
   std::size_t add(const Descriptor& descriptor, std::vector<argument> arguments) {
     const dnnl::memory::desc scratchpad = descriptor.scratchpad_desc();
-    scratchpad_bytes_ = std::max(scratchpad_bytes_, scratchpad.get_size());
+    require_scratchpad(scratchpad);
     note(descriptor.impl_info_str());
     action& next = actions_.emplace_back(action{primitives_.size(), nullptr, {}});
     for (const argument& input : arguments) next.places.push_back(input.at);

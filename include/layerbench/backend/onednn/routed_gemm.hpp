@@ -2,7 +2,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -45,7 +44,6 @@ class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_sequence
     ends_ = reserve(o.experts, sizeof(std::int64_t));
     if (o.gather) gathered_ = scratch(onednn::plain({o.rows(), o.k}, number_)).offset;
     if (o.scatter) products_ = scratch(onednn::plain({o.rows(), o.n}, number_)).offset;
-    scratchpad_ = reserve(1, static_cast<std::int64_t>(scratchpad_bytes_));
   }
 
   /// Arguments of a product, which move from expert to expert.
@@ -66,7 +64,7 @@ class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_sequence
           bound_product{{one.src, engine_, nullptr},
                         {weights_, engine_, nullptr},
                         {one.dst, engine_, nullptr},
-                        {one.scratchpad, engine_, bound.workspace + scratchpad_},
+                        {one.scratchpad, engine_, scratchpad_in(workspace)},
                         {}});
       to.arguments = {{DNNL_ARG_SRC, to.src.get()},
                       {DNNL_ARG_WEIGHTS, to.weights.get()},
@@ -122,7 +120,7 @@ class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_sequence
         by_rows_.empty() ? onednn::any({1, o_.k, o_.n}, type_) : weights_;
     const dnnl::matmul::primitive_desc one(engine_, src, weights, dst, attributes());
     weights_ = one.weights_desc();
-    scratchpad_bytes_ = std::max(scratchpad_bytes_, one.scratchpad_desc().get_size());
+    require_scratchpad(one.scratchpad_desc());
     note(one.impl_info_str());
     by_rows_.push_back({rows, dnnl::primitive(one.get()), src, dst, one.scratchpad_desc()});
   }
@@ -148,8 +146,7 @@ class plan<onednn::backend, op::routed_gemm> : public onednn::primitive_sequence
   std::vector<product> by_rows_;  ///< the most rows first; the last has one
   dnnl::memory::desc weights_;    ///< of one expert
   std::size_t expert_bytes_ = 0;
-  std::size_t scratchpad_bytes_ = 0;
-  std::size_t row_of_ = 0, ends_ = 0, gathered_ = 0, products_ = 0, scratchpad_ = 0;  ///< offsets
+  std::size_t row_of_ = 0, ends_ = 0, gathered_ = 0, products_ = 0;  ///< offsets
 };
 
 static_assert(implements<onednn::backend, op::routed_gemm>);
