@@ -9,7 +9,6 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
@@ -22,6 +21,7 @@
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/program_path.hpp>
 #include <layerbench/base/terminal.hpp>
+#include <layerbench/op/builtin.hpp>
 
 namespace layerbench::programs {
 
@@ -41,7 +41,7 @@ void print_predictions(const result::results& results, const run::options& o, bo
   std::set<std::string> backends;
   for (const result::measurement& row : results.rows) {
     backends.insert(row.name.model_case.backend);
-    backends.insert(analysis::named_backend(row.name.op, row.label.key));
+    backends.emplace(op::backend_of_key(row.label.key));
   }
   for (const std::string& backend : backends) {
     if (const auto version = results.context_value(backend + "_version"))

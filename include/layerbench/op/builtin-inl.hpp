@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <stdexcept>
+#include <string>
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/op/builtin.hpp>
@@ -16,22 +17,32 @@ namespace layerbench::op {
 
 LAYERBENCH_INLINE catalog builtin_catalog() { return catalog_of(builtin{}); }
 
+namespace detail {
+
+/// Takes off a key's end what begins with `name`. Returns what follows the name.
+[[nodiscard]] inline std::string_view take_end(std::string_view& key, std::string_view name) {
+  const std::size_t end = key.rfind(name);
+  if (end == std::string_view::npos) return {};
+  const std::string_view value = key.substr(end + name.size());
+  key = key.substr(0, end);
+  return value;
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE std::string_view backend_of_key(std::string_view key) {
+  return detail::take_end(key, ",backend:");
+}
+
 LAYERBENCH_INLINE std::optional<any> from_key(std::string_view name, std::string_view key) {
   const catalog all = builtin_catalog();
   const auto found = std::ranges::find(all, name, &entry::name);
   if (found == all.end()) return std::nullopt;
-  std::string backend;
-  constexpr std::string_view before_backend = ",backend:";
-  if (const std::size_t end = key.rfind(before_backend); end != std::string_view::npos) {
-    backend = key.substr(end + before_backend.size());
-    key = key.substr(0, end);
-  }
+  const std::string backend(detail::take_end(key, ",backend:"));
   std::optional<dtype> own_type;
-  constexpr std::string_view before_type = ",type:";
-  if (const std::size_t end = key.rfind(before_type); end != std::string_view::npos) {
-    own_type = dtype_from(key.substr(end + before_type.size()));
+  if (const std::string_view type = detail::take_end(key, ",type:"); !type.empty()) {
+    own_type = dtype_from(type);
     if (!own_type) return std::nullopt;
-    key = key.substr(0, end);
   }
   const auto fields = read_key(key, found->default_fields());
   if (!fields) return std::nullopt;

@@ -16,6 +16,9 @@ namespace layerbench::op {
 /// an op from outside.
 [[nodiscard]] std::optional<any> from_key(std::string_view name, std::string_view key);
 
+/// The backend that an any::key() names; empty if it is that of the row.
+[[nodiscard]] std::string_view backend_of_key(std::string_view key);
+
 }  // namespace layerbench::op
 
 #ifndef LAYERBENCH_COMPILED

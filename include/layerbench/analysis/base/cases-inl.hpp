@@ -96,11 +96,6 @@ LAYERBENCH_INLINE model::parameter_values replaced_parameters(const model::graph
   return replaced;
 }
 
-LAYERBENCH_INLINE std::string named_backend(const std::string& op, const std::string& key) {
-  const auto known = op::from_key(op, key);
-  return known ? known->backend() : "";
-}
-
 LAYERBENCH_INLINE std::vector<planned_case> planned_cases(const group& files) {
   result::manifest cases;
   for (const result::results* file : files) {

@@ -42,9 +42,6 @@ struct planned_case {
   bool derived = false;  ///< from a shape file, without the primitives that a backend would insert
 };
 
-/// The backend that a fusion plan names for a call; empty if it is that of the call's case.
-[[nodiscard]] std::string named_backend(const std::string& op, const std::string& key);
-
 /// The share of the model's FLOPs that its import left out; nothing if it is whole.
 [[nodiscard]] inline std::optional<double> left_out(const planned_case& planned) {
   return planned.step.empty() ? std::nullopt : planned.step.front().left_out;

@@ -17,6 +17,7 @@
 #include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/op/builtin.hpp>
 
 /// Comparison of backends: the fastest one for each layer, and a step that chooses by layer.
 namespace layerbench::analysis {
@@ -100,7 +101,7 @@ namespace detail {
 /// Whether calls of the case are of other backends than its own.
 [[nodiscard]] inline bool names_backends(const planned_case& of) {
   return std::ranges::any_of(of.step, [](const result::planned& primitive) {
-    return !named_backend(primitive.op, primitive.key).empty();
+    return !op::backend_of_key(primitive.key).empty();
   });
 }
 

@@ -8,6 +8,7 @@
 #include <functional>
 #include <ranges>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -20,6 +21,7 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/units.hpp>
+#include <layerbench/op/builtin.hpp>
 #include <layerbench/result/short_names.hpp>
 
 namespace layerbench::analysis {
@@ -38,7 +40,7 @@ namespace detail {
 
 /// The op of a layer, with the backend that a fusion plan names for it.
 [[nodiscard]] inline std::string op_text(const layer_time& layer) {
-  const std::string backend = named_backend(layer.op, layer.key);
+  const std::string_view backend = op::backend_of_key(layer.key);
   return backend.empty() ? layer.op : fmt::format("{} ({})", layer.op, backend);
 }
 
