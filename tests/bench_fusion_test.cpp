@@ -28,6 +28,15 @@ constexpr auto plan = R"({"name": "mine", "rules": [
 class fused_results : public ::testing::Test {
  protected:
   testing::tiny_directory directory_;
+  /// The path of a plan of that name, by which `backend` computes an op.
+  [[nodiscard]] std::string moving(const std::string& name, const std::string& op,
+                                   const std::string& backend = "openblas") const {
+    const std::string rule = R"({"ops": [")" + op + R"("], "backend": ")" + backend + "\"}";
+    return directory_
+        .write(name + ".json", R"({"name": ")" + name + R"(", "rules": [)" + rule + "]}")
+        .string();
+  }
+
   std::string plan_ = directory_.write("plan.json", plan).string();
 };
 
@@ -60,11 +69,7 @@ TEST_F(fused_results, have_rows_chains_and_gains_beside_the_plain_model) {
 }
 
 TEST_F(fused_results, may_have_calls_of_another_backend) {
-  const std::string mixed =
-      directory_
-          .write("mixed.json",
-                 R"({"name": "mixed", "rules": [{"ops": ["gemm"], "backend": "openblas"}]})")
-          .string();
+  const std::string mixed = moving("mixed", "gemm");
   const std::set<std::vector<std::string>> cases{
       {"--backend=reference"}, {"--backend=" + testing::usable_backend, "--layout=any"}};
   for (std::vector<std::string> arguments : cases) {
@@ -94,11 +99,7 @@ TEST_F(fused_results, may_have_calls_of_another_backend) {
 }
 
 TEST_F(fused_results, fail_where_the_other_backend_lacks_a_call) {
-  const std::string lacking =
-      directory_
-          .write("lacking.json",
-                 R"({"name": "lacking", "rules": [{"ops": ["pool"], "backend": "openblas"}]})")
-          .string();
+  const std::string lacking = moving("lacking", "pool");
   const testing::outcome run = directory_.bench(
       "bench_model", {"--backend=reference", "--fusion=" + lacking, "--benchmark_repetitions=1",
                       "--benchmark_out=" + directory_.results});
@@ -115,11 +116,7 @@ TEST_F(fused_results, fail_where_the_other_backend_lacks_a_call) {
 
 // A replayed file and one with a chain depend on the versions of both libraries.
 TEST_F(fused_results, name_the_libraries_of_all_calls) {
-  const std::string mixed =
-      directory_
-          .write("mixed.json",
-                 R"({"name": "mixed", "rules": [{"ops": ["gemm"], "backend": "openblas"}]})")
-          .string();
+  const std::string mixed = moving("mixed", "gemm");
   const std::string on = "--backend=" + testing::usable_backend;
   const result::results measured =
       directory_.measure({on, "--fusion=" + mixed, "--chain", "--benchmark_filter=conv1",
@@ -141,11 +138,7 @@ TEST_F(fused_results, name_the_libraries_of_all_calls) {
 }
 
 TEST_F(fused_results, name_no_backend_that_nobody_knows) {
-  const std::string wrong =
-      directory_
-          .write("wrong.json",
-                 R"({"name": "wrong", "rules": [{"ops": ["gemm"], "backend": "nobody"}]})")
-          .string();
+  const std::string wrong = moving("wrong", "gemm", "nobody");
   const testing::outcome run = directory_.bench("bench_model", {"--fusion=" + wrong});
   EXPECT_EQ(run.exit_code, 3);
   EXPECT_THAT(run.err, mentions("wrong.json", "/rules/0/backend", "nobody"));

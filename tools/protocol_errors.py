@@ -98,10 +98,16 @@ def read_case(case, run, machine, kind, date=""):
                 predicted < SHORT_SECONDS, abs(case["measured_seconds"] / predicted - 1), sampling)
 
 
+def read_own(case, run):
+    """A case of a run of our own steps."""
+    of = runs()[run]
+    return read_case(case, run, of["machine"], kind_of(case), of["date"])
+
+
 @functools.cache
 def all_cases():
     """The cases with an interval. Runs that show a fault before it was mended are left out."""
-    found = [read_case(case, name, run["machine"], kind_of(case), run["date"])
+    found = [read_own(case, name)
              for name, run in runs().items() if not run["shows_fault"]
              for case in cases_of(name).values() if case["predicted_high"] is not None]
     for name, run in table(ENGINES).items():
@@ -157,7 +163,7 @@ def covered_cases(run):
     errors = learned([case for case in all_cases() if case.run != run])
     covered = {}
     for name, case in cases_of(run).items():
-        known = read_case(case, run, runs()[run]["machine"], kind_of(case), runs()[run]["date"])
+        known = read_own(case, run)
         width = half_width(errors, known)
         covered[name] = {**case, "half_width": width, "covered": known.error <= width}
     return covered
@@ -192,11 +198,12 @@ def changes():
     two runs that have a case on one machine. Each with what their sampling explains."""
     measured = collections.defaultdict(list)
     for name, run in runs().items():
-        for key, case in {} if run["shows_fault"] else cases_of(name).items():
+        if run["shows_fault"]:
+            continue
+        for key, case in cases_of(name).items():
             if case["predicted_high"] is not None:
-                known = read_case(case, name, run["machine"], kind_of(case), run["date"])
                 ratio = case["measured_seconds"] / case["predicted_seconds"]
-                measured[run["machine"], key].append((ratio, known))
+                measured[run["machine"], key].append((ratio, read_own(case, name)))
     errors = collections.defaultdict(list)
     for same in measured.values():
         for (old, before), (new, after) in itertools.combinations(same, 2):

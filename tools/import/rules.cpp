@@ -355,10 +355,11 @@ view einsum(converter& to) {
   const std::string equation(to.of().text("equation", ""));
   const std::size_t comma = equation.find(',');
   const std::size_t arrow = equation.find("->");
+  const auto other_form = [&] { return unknown("in the form " + in_quotes(equation)); };
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   if (to.of().inputs.size() != 2 || comma == std::string::npos || arrow == std::string::npos ||
       arrow < comma || std::ranges::count_if(equation, is_letter) + 3 != std::ssize(equation)) {
-    throw unknown("in the form " + in_quotes(equation));
+    throw other_form();
   }
   const std::string result = equation.substr(arrow + 2);
   const std::vector<std::string> axes{equation.substr(0, comma),
@@ -380,14 +381,14 @@ view einsum(converter& to) {
     std::ranges::sort(sorted);
     for (std::size_t axis = 0; axis < sorted.size(); ++axis) {
       if (sorted[axis] != axis || x.extents.size() != sorted.size()) {
-        throw unknown("in the form " + in_quotes(equation));
+        throw other_form();
       }
     }
     return x.permuted(order);
   };
   if (rows.size() != 1 || columns.size() != 1 || summed.size() != 1 ||
       batch + rows + columns != result) {
-    throw unknown("in the form " + in_quotes(equation));
+    throw other_form();
   }
   return batched_product(to, ordered(0, batch + rows + summed),
                          ordered(1, batch + summed + columns));
