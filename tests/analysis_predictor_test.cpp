@@ -197,6 +197,38 @@ TEST(Predict, LeavesOutDisturbedRoundsWhereThreeOthersAreLeft) {
   EXPECT_DOUBLE_EQ(both.disturbed, 3 / 7.);
 }
 
+/// Marks the rounds of this time as taken while the processors were slow.
+void mark_slowed(results& file, double seconds) {
+  for (measurement& row : file.rows) {
+    if (row.seconds == seconds) row.counters["disturbed"] = row.counters["all_slowed"] = 1;
+  }
+}
+
+TEST(Predict, UsesSlowedRoundsOnlyWhereThereAreNoOthers) {
+  results file = file_of_a_and_b({1, 9, 9, 9}, {9});
+  mark_slowed(file, 9);
+  EXPECT_DOUBLE_EQ(only({file}).step->seconds, 2 * 1 + 9);
+}
+
+TEST(Predict, CorrectsSlowedRoundsByOtherLayersOfTheirOp) {
+  const auto predicted = [](std::int64_t layers, const std::string& op) {
+    results file = file_of_a_and_b({9}, {9});
+    for (std::int64_t i = 0; i < layers; ++i) {
+      const std::string name = "c" + std::to_string(i);
+      const std::string key = "k:" + std::to_string(3 + i);
+      file.manifest[net].push_back({name, op, "fwd", key, 1});
+      std::vector<measurement> more = rounds(net, name, key, {2, 9});
+      for (measurement& row : more) row.name.op = op;
+      file.rows.insert(file.rows.end(), more.begin(), more.end());
+    }
+    mark_slowed(file, 9);
+    return only({file}).step->seconds;
+  };
+  EXPECT_DOUBLE_EQ(predicted(5, "conv"), 5 * 2 + (2 + 1) * 9 / 4.5);
+  EXPECT_DOUBLE_EQ(predicted(4, "conv"), 4 * 2 + (2 + 1) * 9) << "too few layers";
+  EXPECT_DOUBLE_EQ(predicted(5, "gemm"), 5 * 2 + (2 + 1) * 9) << "of another op";
+}
+
 TEST(Predict, HasNoIntervalOfFewRoundsWhereMostWereDisturbed) {
   for (const std::size_t count : {1U, 4U, 5U}) {
     results file = file_of_a_and_b(std::vector<double>(count, 1), std::vector<double>(count, 10));

@@ -189,6 +189,14 @@ TEST(Validate, ComparesWithUndisturbedRounds) {
       << "two undisturbed ones are too few";
 }
 
+TEST(Validate, ComparesWithRoundsThatWereNotSlowed) {
+  results file = file_of({12, 20, 20, 20});
+  for (std::size_t i = 1; i < 4; ++i) {
+    file.chains[i].counters["disturbed"] = file.chains[i].counters["all_slowed"] = 1;
+  }
+  EXPECT_EQ(only_case({file}).measured.seconds, 12);
+}
+
 TEST(Validate, HasTheRangeOfAllRoundsWhereMostWereDisturbed) {
   results file = file_of({12, 12, 12, 30, 30, 30, 31});
   for (std::size_t i = 3; i < file.chains.size(); ++i) file.chains[i].counters["disturbed"] = 1;

@@ -119,6 +119,35 @@ TEST(MeasurementPass, IsDisturbedWhereTheThreadHadNoProcessor) {
   EXPECT_GT(row.counters.at("wall_s"), row.counters.at("cpu_s"));
 }
 
+TEST(MeasurementPass, IsMarkedWhereAllSamplesWereSlowed) {
+  const auto marked = [](bool all_slowed) {
+    result::measurement row;
+    samples taken{.seconds = {1, 1}, .calls = 2, .calls_per_sample = 1};
+    taken.all_slowed = all_slowed;
+    stopwatch watch(clock::thread_cpu);
+    static_cast<void>(measure_pass(1, watch, [&] { return taken; }, row));
+    return row;
+  };
+  EXPECT_TRUE(marked(true).slowed());
+  EXPECT_TRUE(marked(true).disturbed());
+  EXPECT_FALSE(marked(false).slowed());
+}
+
+TEST(MergedPasses, AreThoseAtTheUsualSpeedIfThereAreSome) {
+  const auto pass = [](double seconds, bool disturbed, bool slowed) {
+    result::measurement row;
+    row.seconds = seconds;
+    row.counters = {{"disturbed", disturbed ? 1 : 0}, {"all_slowed", slowed ? 1 : 0}};
+    return row;
+  };
+  EXPECT_EQ(merged_passes({pass(5, true, true), pass(3, true, false), pass(6, true, true)}).seconds,
+            3);
+  EXPECT_EQ(
+      merged_passes({pass(5, true, true), pass(3, true, false), pass(2, false, false)}).seconds, 2);
+  EXPECT_EQ(merged_passes({pass(5, true, true), pass(3, true, true), pass(6, true, true)}).seconds,
+            5);
+}
+
 /// How many of `passes` are repeated where a share of repetitions helps.
 int repeated(retry_benefit& benefit, int passes, int one_helps_in) {
   int count = 0;

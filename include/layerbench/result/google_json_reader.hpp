@@ -47,7 +47,8 @@ inline constexpr std::array<std::string_view, 13> own_fields{
   constexpr std::string_view known =
       " low_s high_s mean_s min_s p95_s p99_s clock_s cpu_s wall_s flops flops_exact bytes "
       "algorithm_bandwidth bus_bandwidth ring_bytes touched_bytes turn_s displaced_bytes "
-      "footprint_bytes workspace_bytes samples calls_a_sample count verified stalls slowed retries "
+      "footprint_bytes workspace_bytes samples calls_a_sample count verified stalls slowed "
+      "all_slowed retries "
       "disturbed spread reduction_alone_s reduction_s flops_of_peak bytes_of_peak sm_mhz mem_mhz "
       "power_w temperature_c throttled throttled_share throttle_reasons power_capped energy_j "
       "energy_gross_j energy_net_j energy_window_s energy_calls energy_disturbed idle_w ready_s "

@@ -54,6 +54,8 @@ struct measurement {
   [[nodiscard]] bool left_out() const { return error.starts_with(left_out_begin); }
   /// Whether something else used the processors meanwhile.
   [[nodiscard]] bool disturbed() const { return is_marked("disturbed"); }
+  /// Whether the processors never ran at their usual speed meanwhile.
+  [[nodiscard]] bool slowed() const { return is_marked("all_slowed"); }
   /// Whether a GPU's power limit held its clocks back meanwhile.
   [[nodiscard]] bool power_capped() const { return is_marked("power_capped"); }
 

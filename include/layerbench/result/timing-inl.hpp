@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <ranges>
 
 #include <layerbench/base/compiled.hpp>
@@ -25,7 +26,9 @@ LAYERBENCH_INLINE timing timing::of_run(std::size_t run) const {
   timing result = *this;
   std::erase_if(result.rounds,
                 [&](const auto& round) { return runs.at(round.first.first) != run; });
-  std::erase_if(result.disturbed, [&](const round_id& id) { return runs.at(id.first) != run; });
+  for (std::set<round_id>* marked : {&result.disturbed, &result.slowed}) {
+    std::erase_if(*marked, [&](const round_id& id) { return runs.at(id.first) != run; });
+  }
   return result;
 }
 
@@ -33,9 +36,11 @@ LAYERBENCH_INLINE void timing::append(const timing& other) {
   for (const auto& [round, value] : other.rounds) {
     rounds.emplace(round_id{runs.size() + round.first, round.second}, value);
   }
-  for (const round_id& round : other.disturbed) {
-    disturbed.emplace(runs.size() + round.first, round.second);
-  }
+  const auto add = [&](const std::set<round_id>& from, std::set<round_id>& to) {
+    for (const round_id& round : from) to.emplace(runs.size() + round.first, round.second);
+  };
+  add(other.disturbed, disturbed);
+  add(other.slowed, slowed);
   runs.insert(runs.end(), other.runs.begin(), other.runs.end());
   if (!flops) flops = other.flops;
   if (!padded_flops) padded_flops = other.padded_flops;
@@ -43,9 +48,11 @@ LAYERBENCH_INLINE void timing::append(const timing& other) {
 
 LAYERBENCH_INLINE std::map<round_id, double> timing::undisturbed() const {
   constexpr std::size_t enough = 3;
+  const bool has_enough = rounds.size() - disturbed.size() >= enough;
+  const std::set<round_id>& marked = has_enough ? disturbed : slowed;
   std::map<round_id, double> all = rounds;
-  if (rounds.size() - disturbed.size() >= enough) {
-    std::erase_if(all, [&](const auto& round) { return disturbed.contains(round.first); });
+  if (marked.size() < rounds.size()) {
+    std::erase_if(all, [&](const auto& round) { return marked.contains(round.first); });
   }
   return all;
 }
@@ -53,6 +60,35 @@ LAYERBENCH_INLINE std::map<round_id, double> timing::undisturbed() const {
 LAYERBENCH_INLINE std::vector<double> timing::values_of(const std::map<round_id, double>& all) {
   const auto values = std::views::values(all);
   return {values.begin(), values.end()};
+}
+
+namespace detail {
+
+/// Mean of the slowed rounds / mean of the others; nothing if either are missing.
+[[nodiscard]] inline std::optional<double> slowdown(const timing& of) {
+  std::vector<double> slow;
+  std::vector<double> usual;
+  for (const auto& [round, seconds] : of.rounds) {
+    (of.slowed.contains(round) ? slow : usual).push_back(seconds);
+  }
+  if (slow.empty() || usual.empty()) return std::nullopt;
+  return stats::mean(slow) / stats::mean(usual);
+}
+
+}  // namespace detail
+
+LAYERBENCH_INLINE void correct_slowed_rounds(std::span<const timing_of_op> step) {
+  std::map<std::string_view, std::vector<double>> slowdowns;
+  for (const auto& [op, rounds] : step) {
+    if (const auto factor = detail::slowdown(*rounds)) slowdowns[op].push_back(*factor);
+  }
+  for (const auto& [op, rounds] : step) {
+    std::vector<double>& of_op = slowdowns[op];
+    if (of_op.size() < stats::min_sample_size) continue;
+    std::ranges::sort(of_op);
+    const double factor = std::max(1.0, stats::quantile(of_op, 0.5));
+    for (const round_id& round : rounds->slowed) rounds->rounds.at(round) /= factor;
+  }
 }
 
 LAYERBENCH_INLINE double estimated_seconds(const measurement& row) {

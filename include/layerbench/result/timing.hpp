@@ -7,6 +7,8 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -23,13 +25,15 @@ using round_id = std::pair<std::size_t, std::int64_t>;
 struct timing {
   std::map<round_id, double> rounds;        ///< seconds of one call
   std::set<round_id> disturbed = {};        ///< rounds in which something else used the processors
+  std::set<round_id> slowed = {};           ///< those of them in which the processors were slow
   std::vector<std::size_t> runs = {};       ///< for each series, the number of its file
   std::optional<double> flops = {};         ///< FLOPs of one call, without those on padding
   std::optional<double> padded_flops = {};  ///< FLOPs of one call, with those on padding
   bool own = false;                         ///< from rows of the case itself
 
-  /// The rounds that count. Disturbed rounds only count if fewer than three others remain. Rounds
-  /// far above the others do not count if they are rare.
+  /// The rounds that count. Disturbed rounds only count if fewer than three others remain, and of
+  /// them the slowed ones only if all are slowed. Rounds far above the others do not count if they
+  /// are rare.
   [[nodiscard]] std::map<round_id, double> counted() const;
 
   [[nodiscard]] double seconds() const;
@@ -41,10 +45,21 @@ struct timing {
   void append(const timing& other);
 
  private:
-  /// The undisturbed rounds; all rounds if fewer than three are undisturbed.
+  /// The undisturbed rounds. If they are fewer than three: those that are not slowed, else all.
   [[nodiscard]] std::map<round_id, double> undisturbed() const;
   [[nodiscard]] static std::vector<double> values_of(const std::map<round_id, double>& all);
 };
+
+/// A timing of a step, by the name of its op.
+struct timing_of_op {
+  std::string_view op;
+  timing* rounds;
+};
+
+/// Divides the slowed rounds of a step by the factor by which those of their op are usually longer:
+/// the median over its timings that also have other rounds. Leaves them as they are if these are
+/// fewer than stats::min_sample_size: layers bound by memory are slowed less than others.
+void correct_slowed_rounds(std::span<const timing_of_op> step);
 
 /// The time of one call that is added up to the time of a step: the mean without stalls if the row
 /// has it. Hot timings are added up by their medians, as is usual. Contended rows use the mean,

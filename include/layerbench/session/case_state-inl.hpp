@@ -17,14 +17,20 @@ namespace layerbench::run {
 
 LAYERBENCH_INLINE std::optional<result::step_sum> case_state::sum() const {
   const bool some_in_model = std::ranges::any_of(rows, &row_state::in_model);
+  std::vector<result::timing> timings;
   std::vector<result::term> terms;
-  double seconds = 0;
+  std::vector<result::timing_of_op> all;
+  timings.reserve(rows.size());
   for (const row_state& row : rows) {
     if (!row.timed() || (some_in_model && !row.in_model)) continue;
-    terms.push_back({static_cast<double>(row.count), &row.timing});
-    seconds += row.step_seconds(row.timing.seconds());
+    timings.push_back(row.timing);
+    all.push_back({row.benchmark->name().op, &timings.back()});
+    terms.push_back({static_cast<double>(row.count), &timings.back()});
   }
   if (terms.empty()) return std::nullopt;
+  result::correct_slowed_rounds(all);
+  double seconds = 0;
+  for (const result::term& one : terms) seconds += one.weight * one.of->seconds();
   std::optional<std::string_view> kind;
   if (some_in_model) {
     const auto op_of = [](const row_state& row) -> const std::string& {

@@ -41,6 +41,7 @@ struct row_state {
   }
   void add_round(const result::measurement& measured) {
     add_round(measured.round, result::estimated_seconds(measured), measured.disturbed());
+    if (measured.slowed()) timing.slowed.insert({0, measured.round});
   }
   /// Marks its round of that number, if it has one.
   void mark_disturbed(std::int64_t round) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <vector>
 
 #include <sys/resource.h>
@@ -119,6 +120,7 @@ pass_quality measure_pass(int threads, const stopwatch& watch, Take&& take,
   counters["p99_s"] = stats::quantile(taken.seconds, 0.99);
   counters["samples"] = static_cast<double>(taken.seconds.size());
   counters["slowed"] = static_cast<double>(taken.slowed);
+  counters["all_slowed"] = taken.all_slowed ? 1 : 0;
   counters["calls_a_sample"] = static_cast<double>(taken.calls_per_sample);
   counters["clock_s"] = watch.cost().seconds;
   counters["cpu_s"] = row.cpu_seconds;
@@ -127,13 +129,13 @@ pass_quality measure_pass(int threads, const stopwatch& watch, Take&& take,
   return quality;
 }
 
-/// The passes of one round (at least one) as one row: the median pass of the undisturbed ones, or
-/// of all where all were disturbed; with the mean of the two middle ones where their number is
-/// even. Passes that differ much mark the row as disturbed, since the machine changed within the
-/// round.
+/// The passes of one round (at least one) as one row: the median pass of the undisturbed ones, else
+/// of those that were not slowed, else of all; with the mean of the two middle ones where their
+/// number is even. Passes that differ much mark the row as disturbed, since the machine changed
+/// within the round.
 [[nodiscard]] inline result::measurement merged_passes(std::vector<result::measurement> passes) {
-  if (!std::ranges::all_of(passes, &result::measurement::disturbed)) {
-    std::erase_if(passes, &result::measurement::disturbed);
+  for (const auto marked : {&result::measurement::slowed, &result::measurement::disturbed}) {
+    if (!std::ranges::all_of(passes, marked)) std::erase_if(passes, std::mem_fn(marked));
   }
   std::ranges::sort(passes, {}, &result::measurement::mean_seconds);
   const result::measurement& lower = passes[(passes.size() - 1) / 2];

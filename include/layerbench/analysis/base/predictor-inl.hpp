@@ -81,13 +81,16 @@ LAYERBENCH_INLINE covered_step find_timings(const planned_case& planned, const t
                                 planned.model_case);
     const bool known = cache == "hot" || !primitive.state.empty() || !planned.derived;
     if (timing && known) {
-      const double seconds = timing->seconds();
       found.own = found.own || timing->own;
-      found.step.push_back({&primitive, std::move(*timing), seconds});
+      found.step.push_back({&primitive, std::move(*timing), 0});
     } else {
       found.missing.push_back(model::call_name(primitive.layer, primitive.pass));
     }
   }
+  std::vector<result::timing_of_op> all;
+  for (timed_primitive& timed : found.step) all.push_back({timed.planned->op, &timed.rounds});
+  result::correct_slowed_rounds(all);
+  for (timed_primitive& timed : found.step) timed.seconds = timed.rounds.seconds();
   return found;
 }
 

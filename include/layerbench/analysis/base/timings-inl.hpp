@@ -21,6 +21,7 @@ LAYERBENCH_INLINE void add_round(const result::measurement& row, const round_id&
                                  timing& to) {
   to.rounds.emplace(round, estimated_seconds(row));
   if (row.disturbed()) to.disturbed.insert(round);
+  if (row.slowed()) to.slowed.insert(round);
   const auto copy = [&](std::string_view counter, std::optional<double>& into) {
     const auto found = row.counters.find(counter);
     if (found != row.counters.end()) into = found->second;

@@ -64,6 +64,7 @@ using chain_rows = std::vector<const result::measurement*>;
     const round_id round{0, std::ssize(step.rounds)};
     step.rounds.emplace(round, estimated_seconds(*row));
     if (row->disturbed()) step.disturbed.insert(round);
+    if (row->slowed()) step.slowed.insert(round);
   }
   if (step.rounds.empty()) return std::nullopt;
   std::size_t rounds = 0;
