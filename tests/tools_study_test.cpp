@@ -218,15 +218,15 @@ TEST_F(StudyRun, OfAllHasAFolderForEachStudy) {
 
 TEST_F(StudyRun, OfAllSharesTheBudgetAmongRunsOfChosenModels) {
   stand_in("cp $folder/results $out");
-  static_cast<void>(run({"--budget", "600"}, "lenet5", "--all"));
+  static_cast<void>(run({"--budget", "60000"}, "lenet5", "--all"));
   const auto share = [&](std::size_t from) {
     const std::string word = "--budget=";
     return std::stod(calls().substr(calls().find(word, from) + word.size()));
   };
   const std::string all = calls();
   const auto count = static_cast<double>(std::ranges::count(all, '\n'));
-  EXPECT_NEAR(share(0), 600 / count, 5) << all;
-  EXPECT_GT(share(all.rfind("--budget=")), 500) << "what runs leave goes to those after";
+  EXPECT_NEAR(share(0), 60000 / count, 500 / count) << all;
+  EXPECT_GT(share(all.rfind("--budget=")), 50000) << "what runs leave goes to those after";
 }
 
 TEST_F(StudyRun, SaysTheWholeBudgetWhereItIsSpent) {

@@ -120,7 +120,11 @@ class chain {
 
   /// Number of steps after which the caches hold what they hold in an endless loop of steps.
   [[nodiscard]] std::size_t warm_up_steps() const {
-    return turns_that_warm(device().cache_bytes(), bytes_);
+    // With fresh inputs. The shared cache sees nothing of a step that a private one keeps.
+    constexpr std::size_t margin = 4;
+    const std::size_t one_core = device().core_cache_bytes() / static_cast<std::size_t>(threads());
+    const bool is_small = margin * (bytes_ + workspace_bytes_) <= one_core;
+    return turns_that_warm(is_small ? one_core : device().cache_bytes(), bytes_);
   }
 
   [[nodiscard]] std::size_t layers() const { return calls_.size(); }
