@@ -18,7 +18,8 @@ Installs what is missing, checks the format, builds and runs the tests. CI runs 
                           Google Benchmark, the preset without vendor libraries (reference), all
                           tests under sanitizers (asan), and the tests of the reference backend for
                           another processor, in an emulator (aarch64, on Debian); build/site is the
-                          site of results/. About an hour and a half on two cores.
+                          site of results/, build/docs_site that of docs/. About an hour and a half on
+                          two cores.
   tests/run.sh PRESET...  only these presets (cuda, dev, reference, asan, aarch64), with all their
                           tests.
   tests/run.sh --full PRESET...
@@ -103,6 +104,16 @@ results_site() {
   fi
 }
 
+# The documentation, with links and anchors checked.
+documentation_site() {
+  say "site of the documentation"
+  if tools/setup.sh --docs; then
+    tools/docs_site.sh
+  else
+    not_run+=("the site of the documentation: its tools cannot be installed from PyPI")
+  fi
+}
+
 build_and_test() {
   local preset=$1 targets=(all) selected=()
   if [[ $preset == reference ]]; then
@@ -157,10 +168,13 @@ type dpkg-shlibdeps >/dev/null 2>&1 || not_run+=("the Debian packages: they need
 compgen -G 'build/deps/mkl/lib/libmkl_rt.so.*' >/dev/null || not_run+=("the backend mkl: tools/setup.sh --libraries")
 onednn=build/deps/onednn/include/oneapi/dnnl/dnnl_version.h # tools/setup.sh installs 3.2
 ! grep -qE 'DNNL_VERSION_MINOR +[0-4]$' "$onednn" 2>/dev/null || not_run+=("products with weights in 4 and 8 bits: a oneDNN of 3.5 or newer")
-$full || not_run+=("lint, experiments, every header alone, the installed package, the compiled wheel, another Google Benchmark: tests/run.sh --full")
+$full || not_run+=("lint, experiments, every header alone, the installed package, the compiled wheel, another Google Benchmark, the site of docs/: tests/run.sh --full")
 
 for preset in "${presets[@]}"; do build_and_test "$preset"; done
-if $full; then newer_google_benchmark; fi
+if $full; then
+  newer_google_benchmark
+  documentation_site
+fi
 
 say "all that ran passed"
 if ((${#not_run[@]})); then

@@ -142,6 +142,26 @@ TEST_F(VersusMetrics, FailOnRegressions) {
   EXPECT_EQ(code("15"), 0);
 }
 
+TEST_F(VersusMetrics, WriteMarkdown) {
+  const std::string old = script("old", "printf 'name,ms\\na<b>,1\\nc,1\\n'");
+  const std::string now = script("new", "printf 'name,ms\\na<b>,2\\nc,1\\n'");
+  const testing::outcome done =
+      versus({"--rounds=5", "--csv=name,ms", "--format=markdown"}, {old}, {now});
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_THAT(done.out, AllOf(HasSubstr("### "), HasSubstr("- new command: "), HasSubstr("| sum "),
+                              HasSubstr("| a&lt;b> "), HasSubstr("| slower"), HasSubstr("| c ")));
+  EXPECT_THAT(done.out, Not(HasSubstr("<b>")));
+}
+
+TEST_F(VersusMetrics, EndWhenTimeIsOver) {
+  const std::string program = script("program", "sleep 0.6\necho took 1 ms");
+  const texts options{"--metric=took ([0-9]+)", "--max-time=1"};
+  const testing::outcome done = versus(options, {program}, {program});
+  EXPECT_EQ(done.exit_code, 4) << "a single round gives no verdict";
+  EXPECT_EQ(done.out, "");
+  EXPECT_THAT(done.err, mentions("--max-time", "1", "30"));
+}
+
 TEST_F(VersusMetrics, NameCommandAndPlaceOfWhatCannotBeRead) {
   const testing::outcome done = versus({"--read=-"}, {"echo", "hello"}, {"echo", "hello"});
   EXPECT_EQ(done.exit_code, 3);

@@ -421,13 +421,6 @@ void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
           "Find since when it is slower or faster")
       ->excludes(faster);
   command
-      ->add_option("--max-time", options->pairs.max_seconds,
-                   "No pair begins after that many seconds\n--max-time=3600")
-      ->type_name("SECONDS")
-      ->check([](const std::string& text) {
-        return check_number(text, 1, 1e9, "a number of seconds, such as 3600");
-      });
-  command
       ->add_option("--resume", options->resume,
                    "File that keeps each finished comparison. If it exists, the search continues "
                    "from it")

@@ -130,6 +130,13 @@ void add_pair_options(CLI::App& command, paired_run_options& chosen, std::size_t
                   "sure. Fewer than 3 give no verdict\n--rounds=12")
       ->check(CLI::Range(least, std::size_t{1000}))
       ->capture_default_str();
+  command
+      .add_option("--max-time", chosen.max_seconds,
+                  "No pair begins after that many seconds\n--max-time=3600")
+      ->type_name("SECONDS")
+      ->check([](const std::string& text) {
+        return check_number(text, 1, 1e9, "a number of seconds, such as 3600");
+      });
   command.add_option("--seed", chosen.seed, "Seed of the random order in each round")
       ->check(CLI::Range(std::int64_t{0}, std::numeric_limits<std::int64_t>::max()))
       ->capture_default_str();
@@ -315,12 +322,15 @@ std::string paired_run::text(const analysis::comparison& all) const {
   for (const variant& variant : variants_) {
     out += fmt::format("{} command: {}\n", variant.name, fmt::join(variant.command.line(), " "));
   }
-  const bool early = all.sure && rounds() < chosen_.rounds;
+  std::string early;
+  if (all.sure && rounds() < chosen_.rounds) {
+    early =
+        fmt::format("; {} were not needed, since every verdict is sure", chosen_.rounds - rounds());
+  } else if (rounds() < chosen_.rounds && !interrupted()) {
+    early = fmt::format("; --max-time left no time for {} more", chosen_.rounds - rounds());
+  }
   return out + fmt::format("{}{} rounds, a fresh process of each in random order (seed {}){}\n",
-                           interrupted() ? "interrupted: " : "", rounds(), chosen_.seed,
-                           early ? fmt::format("; {} were not needed, since every verdict is sure",
-                                               chosen_.rounds - rounds())
-                                 : "");
+                           interrupted() ? "interrupted: " : "", rounds(), chosen_.seed, early);
 }
 
 json::value paired_run::to_json(const analysis::comparison& all) const {

@@ -42,7 +42,7 @@ struct paired_run_options {
   double max_seconds = std::numeric_limits<double>::infinity();  // no round begins later
 };
 
-/// Adds the options for rounds (`least` or more), their order, and what is shown of them.
+/// Adds the options for rounds (`least` or more), their time and order, and what is shown of them.
 void add_pair_options(CLI::App& command, paired_run_options& chosen, std::size_t least = 2);
 
 /// Adds the options for what programs other than layerbench's print or write.

@@ -8,6 +8,7 @@
 #                           also the libraries of matrix products: OpenBLAS from Debian, and MKL from
 #                           PyPI (200 MB; 600 MB in build/deps/mkl)
 #   tools/setup.sh --wheel  also what builds a wheel, from PyPI; so does --dev
+#   tools/setup.sh --docs   only what makes the documentation a site, from PyPI
 #   tools/setup.sh --aarch64
 #                           what the preset aarch64 needs, on Debian: cross compiler, emulator and
 #                           libraries, which are unpacked into build/deps/aarch64
@@ -18,13 +19,14 @@ packages=(g++ cmake ninja-build libbenchmark-dev nlohmann-json3-dev libcli11-dev
   libhwloc-dev libprotobuf-dev)
 if [[ "${1:-}" == --dev ]]; then
   packages+=(ccache libgtest-dev libbenchmark-tools python3-scipy python3-jsonschema
-    python3-pandas python3-matplotlib mypy dpkg-dev file lintian zsh fish
+    python3-pandas python3-matplotlib python3-yaml mypy dpkg-dev file lintian zsh fish
     clang-format-19 clang-tidy-19 libomp-19-dev libopenmpi-dev openmpi-bin libopenblas0-openmp)
 fi
 [[ "${1:-}" != --libraries ]] || packages+=(libopenblas0-openmp)
 onednn=build/deps/onednn
 mkl=build/deps/mkl
 wheel=build/deps/wheel
+docs=build/deps/docs
 aarch64=build/deps/aarch64
 
 say() { printf 'setup: %s\n' "$*" >&2; }
@@ -99,6 +101,12 @@ install_from_pypi() {
   python3 -m venv --clear "$folder"
   "$folder/bin/pip" install --quiet --disable-pip-version-check "$@"
 }
+
+if [[ "${1:-}" == --docs ]]; then
+  "$docs/bin/mkdocs" --version >/dev/null 2>&1 ||
+    install_from_pypi "$docs" mkdocs==1.6.1 mkdocs-material==9.8.2
+  exit 0
+fi
 
 install_packages "${packages[@]}"
 if [[ "${1:-}" == --libraries && ! -e $(echo "$mkl"/lib/libmkl_rt.so.*) ]]; then

@@ -1,5 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <utility>
@@ -8,7 +10,10 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/compare/json.hpp>
+#include <layerbench/analysis/compare/paired_ratio.hpp>
+#include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/report/markdown.hpp>
 #include <layerbench/shape/json.hpp>
 
 #include "commands.hpp"
@@ -21,6 +26,10 @@ std::string render(const paired_run& both, const analysis::comparison& all,
                    const std::string& format, const analysis::layers_shown& shown) {
   if (format == "csv") return tool::render(all, format, shown);
   if (format == "text") return both.text(all) + tool::render(all, format, shown);
+  if (format == "markdown") {
+    return report::markdown(all, "layerbench versus",
+                            both.text(all) + analysis::comparison_header(all), shown);
+  }
   json::value result = analysis::to_json(all);
   result["versus"] = both.to_json(all);
   return json_text(result);
@@ -32,13 +41,17 @@ void versus(const paired_run_options& chosen, const common_options& common,
   paired_run both(chosen, std::move(variants));
   both.measure([](const analysis::comparison& all) { return all.sure; });
   constexpr std::size_t least = 2;
-  const std::string stopped =
-      fmt::format("interrupted after {} of {} rounds", both.rounds(), chosen.rounds);
-  if (both.rounds() < least) throw error(stopped, exit_code::interrupted);
+  const bool too_few = both.rounds() < std::min(analysis::min_pairs, chosen.rounds);
+  const error stopped(
+      fmt::format("{} after {} of {} rounds{}",
+                  both.interrupted() ? "interrupted" : "--max-time was over", both.rounds(),
+                  chosen.rounds, both.interrupted() ? "" : "; fewer than 3 give no verdict"),
+      both.interrupted() ? exit_code::interrupted : exit_code::incomplete);
+  if (both.rounds() < least) throw error(stopped);
   const analysis::comparison all = both.compared();
   both.note_without_effect(all);
   write(common, render(both, all, common.format, chosen.compare.shown));
-  if (both.interrupted()) throw error(stopped, exit_code::interrupted);
+  if (both.interrupted() || too_few) throw error(stopped);
   require_no_regression(all, chosen.compare);
 }
 
@@ -67,7 +80,7 @@ void add_versus(CLI::App& app, const std::vector<std::string>& words) {
   options->compare.paired = true;
   add_options(*command, *options);
   const std::shared_ptr<const common_options> common =
-      add_common(*command, {"text", "json", "csv"}, words);
+      add_common(*command, {"text", "json", "csv", "markdown"}, words);
   command->callback([common, options, words] { versus(*options, *common, words); });
 }
 

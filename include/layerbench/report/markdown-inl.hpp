@@ -62,17 +62,21 @@ LAYERBENCH_INLINE std::string to_markdown(const std::vector<std::string>& texts)
   return fmt::format("{} {}\n\n", std::string(static_cast<std::size_t>(level), '#'), plain(title));
 }
 
-[[nodiscard]] inline std::string to_markdown(const analysis::comparison& all) {
-  std::string result = heading(3, "Comparison: " + comparison_title(all)) +
-                       to_markdown(lines(comparison_header(all)));
+}  // namespace detail
+
+LAYERBENCH_INLINE std::string markdown(const analysis::comparison& all, const std::string& title,
+                                       const std::string& header,
+                                       const analysis::layers_shown& how) {
+  using detail::lines;
+  using detail::to_markdown;
+  std::string result = detail::heading(3, title) + to_markdown(lines(header));
   if (!all.models.empty()) {
     result += to_markdown(models_table(all)) + to_markdown(lines(top_contributors_text(all)));
   }
-  if (!all.layers.empty()) result += to_markdown(layers_table(all));
+  if (!all.sum.empty()) result += to_markdown(sum_table(all));
+  if (!all.layers.empty()) result += to_markdown(layers_table(all, how));
   return result + to_markdown(lines(remarks(all)));
 }
-
-}  // namespace detail
 
 LAYERBENCH_INLINE std::string markdown(const report_data& of) {
   using detail::heading;
@@ -97,7 +101,10 @@ LAYERBENCH_INLINE std::string markdown(const report_data& of) {
     result += to_markdown(detail::lines(remarks(all)));
   }
   if (!of.uncompared.empty()) result += heading(3, "Comparison") + to_markdown(of.uncompared);
-  for (const analysis::comparison& comparison : of.comparisons) result += to_markdown(comparison);
+  for (const analysis::comparison& comparison : of.comparisons) {
+    result += markdown(comparison, "Comparison: " + comparison_title(comparison),
+                       comparison_header(comparison));
+  }
   for (const analysis::step_series& series : of.history.steps) {
     result += heading(3, "History: " + history_title(series)) + to_markdown(history_table(series));
   }

@@ -6,6 +6,8 @@
 #include <string_view>
 #include <vector>
 
+#include <layerbench/analysis/compare/comparison.hpp>
+#include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/report/tables.hpp>
 
 /// A report in GitHub's Markdown, for pull requests.
@@ -23,6 +25,12 @@ namespace detail {
 /// The report as Markdown: summary and warnings; each case with its heaviest layers; validation,
 /// comparisons and history if there are any; the files.
 [[nodiscard]] std::string markdown(const report_data& of);
+
+/// A comparison: the title, the lines of `header` as a list, the tables of `analysis::text`, and
+/// remarks.
+[[nodiscard]] std::string markdown(const analysis::comparison& all, const std::string& title,
+                                   const std::string& header,
+                                   const analysis::layers_shown& how = {});
 
 }  // namespace layerbench::report
 

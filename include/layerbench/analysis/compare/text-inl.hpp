@@ -204,6 +204,10 @@ LAYERBENCH_INLINE table models_table(const comparison& all) {
   return detail::ratio_table("predicted step", rows);
 }
 
+LAYERBENCH_INLINE table sum_table(const comparison& all) {
+  return detail::ratio_table("all rows", {{"sum", &all.sum.front()}});
+}
+
 namespace detail {
 
 /// What a row is called.
@@ -293,9 +297,7 @@ LAYERBENCH_INLINE std::string remarks(const comparison& all) {
 LAYERBENCH_INLINE std::string text(const comparison& all, const layers_shown& how) {
   std::string out = comparison_header(all);
   if (!all.models.empty()) out += text(models_table(all)) + top_contributors_text(all) + '\n';
-  if (!all.sum.empty()) {
-    out += text(detail::ratio_table("all rows", {{"sum", &all.sum.front()}})) + '\n';
-  }
+  if (!all.sum.empty()) out += text(sum_table(all)) + '\n';
   if (!all.layers.empty()) {
     std::vector<std::string> rows;
     for (const compared_layer& layer : all.layers) rows.push_back(layer.row.name);

@@ -49,6 +49,9 @@ namespace detail {
 /// The predicted steps, one row per model.
 [[nodiscard]] table models_table(const comparison& all);
 
+/// The sum of the rows, which there must be.
+[[nodiscard]] table sum_table(const comparison& all);
+
 /// Orders of a table of compared layers: faster and slower ones first, largest changes first; by
 /// ratio or new time, largest first; by name.
 enum class comparison_order : std::uint8_t { change, ratio, time, name };
