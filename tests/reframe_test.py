@@ -151,7 +151,7 @@ class ReFrame(Folder):
         done = subprocess.run(
             [chosen.reframe, "-C", CHECKS / "settings.py", "-c", CHECKS / "layerbench_checks.py",
              "--system=workstation", f"--prefix={self.folder}/reframe", f"--report-file={report}",
-             f"-Sreferences={self.folder}/references", "-n", "layerbench_m", "-P", "layerbench_model.model=squeezenet1_1",
+             "-Sreferences=references", "-n", "layerbench_m", "-P", "layerbench_model.model=squeezenet1_1",
              "-r", *options],
             cwd=self.folder, capture_output=True, text=True, check=False,
             env={**os.environ, "PATH": path, "HOME": str(self.folder), "LAYERBENCH_FAKE_RUN": run,

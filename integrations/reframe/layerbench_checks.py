@@ -6,28 +6,21 @@ Partitions with the feature `layerbench` run them, those with `mpi`, too, the co
 the PATH. Results of healthy nodes are the references; `layerbench compare` gives the verdicts.
 """
 import pathlib
+import shlex
 import sys
 
 import reframe as rfm
 import reframe.utility.sanity as sn
 import reframe.utility.typecheck as typ
 from reframe.core.backends import getlauncher
-from reframe.core.builtins import parameter, run_before, sanity_function, variable
+from reframe.core.builtins import parameter, run_after, run_before, sanity_function, variable
 from reframe.core.exceptions import SanityError
 
 sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
 import layerbench_verdicts as verdicts  # noqa: E402 pylint: disable=wrong-import-position
 
 
-REFERENCES = "layerbench_references"
-
-
-def folder_of(check):
-    """The references of the check's partition."""
-    return pathlib.Path(check.references, *check.current_partition.fullname.split(":")).absolute()
-
-
-class OnOneNode(rfm.RunOnlyRegressionTest):
+class Check(rfm.RunOnlyRegressionTest):
     """A program of layerbench that has a node for itself."""
     valid_systems = ["+layerbench"]
     valid_prog_environs = ["*"]
@@ -36,48 +29,60 @@ class OnOneNode(rfm.RunOnlyRegressionTest):
 
     # Options of the program, after those of the partition (`layerbench_options` in its extras).
     options = variable(typ.List[str], value=[])
+    # Facts of --check-machine that are bad on all nodes of this kind, such as `cores`.
+    accepted = variable(typ.List[str], value=[])
+    # Folder of the references, with folders of systems, partitions, kinds of checks and hosts.
+    references = variable(str, value="layerbench_references")
+    # Whether the results become references. Then nothing is compared.
+    record = variable(typ.Bool, value=False)
+    # Percent by which a step or row may be slower.
+    allowed = variable(float, value=3.0)
+
+    @run_after("init")
+    def find_references(self):
+        # Checks run in other folders.
+        self.references = str(pathlib.Path(self.references).expanduser().absolute())
 
     @run_before("run")
     def add_options(self):
+        if self.local:
+            return
         self.executable_opts += [*self.current_partition.extras.get("layerbench_options", []), *self.options]
         if self.num_tasks == 1:
             # srun would give the one task the processors of one task.
             self.job.launcher = getlauncher("local")()
 
+    def folder(self):
+        """That of the references of the partition."""
+        return pathlib.Path(self.references, *self.current_partition.fullname.split(":"))
+
     def said(self):
-        """The last lines that the job said on stderr."""
-        return "\n".join(pathlib.Path(str(self.stderr)).read_text(errors="replace").splitlines()[-5:])
+        """The last line that the job wrote to stderr; ReFrame prints more of them."""
+        lines = pathlib.Path(str(self.stderr)).read_text(errors="replace").split("\n")
+        return next((line for line in reversed(lines) if line.strip()), "")
 
 
 @rfm.simple_test
-class layerbench_machine(OnOneNode):
+class layerbench_machine(Check):
     """Whether the node is fit to measure, by --check-machine."""
     descr = "layerbench: is the node fit?"
     executable = "bench_model"
     executable_opts = ["--check-machine"]
-    # Facts that are bad on all nodes of this kind, such as `cores`.
-    accepted = variable(typ.List[str], value=[])
 
     @sanity_function
     def is_fit(self):
         lines = pathlib.Path(str(self.stdout)).read_text(errors="replace").splitlines()
         if not lines or lines[-1] != "fit to measure" and not lines[-1].startswith("not fit to measure: "):
             raise SanityError(f"bench_model --check-machine failed: {self.said()}")
-        bad = [" ".join(line.split()[1:]) for line in lines
-               if line.startswith("BAD ") and line.split()[1] not in self.accepted]
+        facts = [line.split(None, 2)[1:] for line in lines if line.startswith("BAD ")]
+        bad = [f"{name}: {what}" for name, what in facts if name not in self.accepted]
         if bad:
             raise SanityError(f"not fit to measure: {'; '.join(bad)}")
         return True
 
 
-class Compared(OnOneNode):
+class Compared(Check):
     """A program whose results are compared with the references, or recorded as references."""
-    # The folder of the references. Each kind of check has a folder in it.
-    references = variable(str, value=REFERENCES)
-    # Whether the results become references. Then nothing is compared.
-    record = variable(typ.Bool, value=False)
-    # Percent by which a step or row may be slower.
-    allowed = variable(float, value=3.0)
     keep_files = ["result.json"]
 
     @run_before("run")
@@ -88,25 +93,23 @@ class Compared(OnOneNode):
         """The name of the folder of its references."""
         raise NotImplementedError
 
-    def folder(self):
-        return folder_of(self) / self.kind()
-
     @sanity_function
     def is_as_before(self):
         """Fails by name for what was not measured or differs from the references, but for times."""
+        folder = self.folder() / self.kind()
         try:
             self.rows = verdicts.read("result.json")
             if self.record:
-                verdicts.record("result.json", self.folder())
+                verdicts.record("result.json", folder, self.accepted)
                 old = ["result.json"]
             else:
-                old = verdicts.references(self.folder())
+                old = verdicts.references(folder)
                 if not old:
-                    raise SanityError(f"no references in {self.folder()}: run on healthy nodes with -S record=yes")
+                    raise SanityError(f"no references in {folder}: run on healthy nodes with -S record=yes")
             self.comparison = verdicts.compare(old, "result.json")
             changes = verdicts.changes(self.comparison, old, "result.json")
         except verdicts.Refused as error:
-            raise SanityError(f"{error}\n{self.said()}".rstrip()) from None
+            raise SanityError(": ".join(filter(None, (str(error), self.said())))) from None
         lost = [row["name"] for row in self.comparison["only_old"]]
         if lost:
             raise SanityError(f"not measured, but in the references: {', '.join(lost)}")
@@ -145,7 +148,7 @@ class layerbench_model(Compared):
 
     @run_before("run")
     def add_model(self):
-        self.executable_opts += [f"--model={self.model}"]
+        self.executable_opts += [f"--model={shlex.quote(self.model)}"]
 
     def kind(self):
         return f"model_{pathlib.Path(self.model).stem}"
@@ -171,7 +174,7 @@ class layerbench_collectives(Compared):
     descr = "layerbench: collectives"
     valid_systems = ["+layerbench +mpi"]
     executable = "bench_allreduce"
-    executable_opts = ["--model=sweep", "--benchmark_filter=bytes_(1024|1048576|67108864)/"]
+    executable_opts = ["--model=sweep", "--benchmark_filter='bytes_(1024|1048576|67108864)/'"]
     collective = parameter(["all_reduce", "all_gather", "all_to_all"], type=str)
     num_tasks = 2
 
@@ -184,24 +187,20 @@ class layerbench_collectives(Compared):
 
 
 @rfm.simple_test
-class layerbench_nodes(rfm.RunOnlyRegressionTest):
-    """Whether the nodes that the references are of are equal, by `layerbench compare --across=node`."""
+class layerbench_nodes(Check):
+    """Whether the nodes of the references are equal, by `layerbench compare --across=node`."""
     descr = "layerbench: are the recorded nodes equal?"
-    valid_systems = ["+layerbench"]
-    valid_prog_environs = ["*"]
     local = True
     executable = "layerbench"
     executable_opts = ["--version"]
-    references = variable(str, value=REFERENCES)
 
     @run_before("run")
     def needs_four_nodes(self):
-        self.folder = folder_of(self)
-        self.skip_if(not verdicts.nodes(self.folder), f"{self.folder} has references of fewer than four nodes")
+        self.skip_if(not verdicts.nodes(self.folder()), f"{self.folder()} has references of fewer than four nodes")
 
     @sanity_function
     def are_equal(self):
-        wrong = verdicts.compare_nodes(self.folder)
+        wrong = verdicts.compare_nodes(self.folder())
         if wrong:
             raise SanityError("; ".join(wrong))
         return True

@@ -33,6 +33,5 @@ site_configuration = {
             }],
         },
     ],
-    "environments": [{"name": "builtin"}],
     "storage": [{"enable": True}],  # results of all runs, in ~/.reframe/reports
 }
