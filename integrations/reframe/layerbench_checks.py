@@ -180,6 +180,7 @@ class layerbench_collectives(Compared):
 
     @run_before("run")
     def add_collective(self):
+        self.num_tasks_per_node = self.num_tasks
         self.executable_opts += [f"--collectives={self.collective}"]
 
     def kind(self):

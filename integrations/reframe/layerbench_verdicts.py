@@ -89,46 +89,49 @@ def _named(names):
 
 
 def _rate(name, rows):
-    """Of a row that moves or computes as fast as it can: its bytes or FLOPs, by which its speed is given."""
+    """The work of a row of peaks, by which it has a rate, and the rate's unit. 0 if it has none."""
     row = rows.get(name, {})
-    if name.startswith("stream/") and "/call/" not in name and row.get("bytes"):
-        return row["bytes"] / 1e9, "GB/s"
-    if name.startswith("gemm/") and "/peak/" in name and row.get("flops"):
-        return row["flops"] / 1e9, "GFLOP/s"
-    return None
+    if name.startswith("stream/") and "/call/" not in name:
+        return row.get("bytes", 0) / 1e9, "GB/s"
+    if name.startswith("gemm/") and "/peak/" in name:
+        return row.get("flops", 0) / 1e9, "GFLOP/s"
+    return 0, ""
+
+
+def _digits(value):
+    return float(f"{value:.6g}")
 
 
 def variables(comparison, run, allowed):
     """The performance variables of a run: name to (value, (reference, lower, upper, unit)). The verdict decides:
     there is a bound where it is `slower` and by more than `allowed` percent, and then it is exceeded. Models have
-    the time of a step, and those that are slower also the primitives that contribute most. Runs without models have
+    the time of a step, and those with a bound also the primitives that contribute most. Runs without models have
     the time or the rate of each row."""
     rows = {row["run_name"]: row for row in run["benchmarks"]}
     found = {}
 
-    def add(name, one, scale, unit, rate=None, primitive=False):
-        old, new = one["old_seconds"], one["new_seconds"]
-        slower = primitive or (one["verdict"] == "slower" and one["ratio"] > 1 + allowed / 100)
-        lower = upper = None
-        if rate:
-            (work, unit), lower = rate, 1 / (1 + allowed / 100) - 1 if slower else None
-            old, new = work / old, work / new
-        else:
-            old, new, upper = old * scale, new * scale, (0 if primitive else allowed / 100) if slower else None
-        found[name] = (float(f"{new:.6g}"), (float(f"{old:.6g}"), lower, upper, unit))
+    def is_slower(one):
+        return one["verdict"] == "slower" and one["ratio"] > 1 + allowed / 100
+
+    def add_time(name, one, unit, upper):
+        scale = {"ms": 1e3, "us": 1e6}[unit]
+        found[name] = _digits(scale * one["new_seconds"]), (_digits(scale * one["old_seconds"]), None, upper, unit)
 
     models = comparison["models"]
     for name, one in zip(_named([model["case"] for model in models]), models):
-        add(f"step {name}", one, 1e3, "ms")
-        if one["verdict"] == "slower" and one["ratio"] > 1 + allowed / 100:
-            for layer in one["drivers"]:
-                if layer["new_seconds"] > layer["old_seconds"]:
-                    add(f"{layer['name']} {layer['op']} {layer['pass']} of {name}".replace(":", "="), layer, 1e3, "ms",
-                        primitive=True)
-    if not models:
-        layers = comparison["layers"]
-        for name, one in zip(_named([layer["name"] for layer in layers]), layers):
-            add(name, one, 1e6, "us", _rate(one["name"], rows))
+        add_time(f"step {name}", one, "ms", allowed / 100 if is_slower(one) else None)
+        for layer in one["drivers"] if is_slower(one) else []:
+            if layer["new_seconds"] > layer["old_seconds"]:
+                title = f"{layer['name']} {layer['op']} {layer['pass']}" + (f" of {name}" if len(models) > 1 else "")
+                add_time(title.replace(":", "="), layer, "ms", 0)
+    layers = [] if models else comparison["layers"]
+    for name, one in zip(_named([layer["name"] for layer in layers]), layers):
+        work, unit = _rate(one["name"], rows)
+        if work:
+            lower = 1 / (1 + allowed / 100) - 1 if is_slower(one) else None
+            found[name] = _digits(work / one["new_seconds"]), (_digits(work / one["old_seconds"]), lower, None, unit)
+        else:
+            add_time(name, one, "us", allowed / 100 if is_slower(one) else None)
     return found
 
 
