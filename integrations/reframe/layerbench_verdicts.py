@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import re
 import shutil
 import subprocess
 
@@ -90,7 +91,7 @@ def _named(names):
 
 def _rate(name, rows):
     """The work of a row of peaks, by which it has a rate, and the rate's unit. 0 if it has none."""
-    row = rows.get(name, {})
+    row = rows.get(re.sub(r"/threads:\d+", "", name), {})
     if name.startswith("stream/") and "/call/" not in name:
         return row.get("bytes", 0) / 1e9, "GB/s"
     if name.startswith("gemm/") and "/peak/" in name:
@@ -107,7 +108,8 @@ def variables(comparison, run, allowed):
     there is a bound where it is `slower` and by more than `allowed` percent, and then it is exceeded. Models have
     the time of a step, and those with a bound also the primitives that contribute most. Runs without models have
     the time or the rate of each row."""
-    rows = {row["run_name"]: row for row in run["benchmarks"]}
+    # Comparisons name rows without the number of threads, where there is one.
+    rows = {re.sub(r"/threads:\d+", "", row["run_name"]): row for row in run["benchmarks"]}
     found = {}
 
     def is_slower(one):
