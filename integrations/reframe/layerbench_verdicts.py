@@ -4,7 +4,6 @@
 import json
 import os
 import pathlib
-import re
 import shutil
 import subprocess
 
@@ -91,7 +90,7 @@ def _named(names):
 
 def _rate(name, rows):
     """The work of a row of peaks, by which it has a rate, and the rate's unit. 0 if it has none."""
-    row = rows.get(re.sub(r"/threads:\d+", "", name), {})
+    row = rows.get(name, {})
     if name.startswith("stream/") and "/call/" not in name:
         return row.get("bytes", 0) / 1e9, "GB/s"
     if name.startswith("gemm/") and "/peak/" in name:
@@ -108,8 +107,7 @@ def variables(comparison, run, allowed):
     there is a bound where it is `slower` and by more than `allowed` percent, and then it is exceeded. Models have
     the time of a step, and those with a bound also the primitives that contribute most. Runs without models have
     the time or the rate of each row."""
-    # Comparisons name rows without the number of threads, where there is one.
-    rows = {re.sub(r"/threads:\d+", "", row["run_name"]): row for row in run["benchmarks"]}
+    rows = {row["run_name"]: row for row in run["benchmarks"] if row.get("run_type") != "aggregate"}
     found = {}
 
     def is_slower(one):
