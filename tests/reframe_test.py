@@ -105,7 +105,8 @@ class Verdicts(Folder):
                                  "square_512": ("GFLOP/s", False, False)})
 
     def test_a_run_that_is_no_result_is_refused(self):
-        failed = [{**json.loads(STORED.read_text())["benchmarks"][0], "error_occurred": True, "error_message": "no mem"}]
+        row = json.loads(STORED.read_text())["benchmarks"][0]
+        failed = [{**row, "error_occurred": True, "error_message": "no mem"}]
         for file, word in ((self.folder / "none.json", "none.json"), (self.run_of("a.json", interrupted="1"), "a.json"),
                            (self.run_of("b.json", benchmarks=failed), "no mem"), (__file__, "reframe_test")):
             with self.assertRaisesRegex(verdicts.Refused, word):
@@ -162,12 +163,12 @@ class ReFrame(Folder):
 
     def test_healthy_passes_and_slow_or_changed_fails_by_name(self):
         healthy = self.run_of("healthy.json")
-        for options in (["-Srecord=yes"], []):
+        for options in (["-Srecord=yes"], ["--performance-report", "--table-format=csv"]):
             done, cases = self.reframe(healthy, *options)
             self.assertEqual(done.returncode, 0, done.stdout)
             self.assertEqual({case["result"] for case in cases.values()}, {"pass"})
             self.assertEqual(len(cases), 2)
-        self.assertIn("ms", json.dumps(cases["layerbench_model"]["perfvalues"]))
+        self.assertRegex(done.stdout, r"(?m)^layerbench_model .*\bms\b")
 
         slow = self.run_of("slow.json", 3, SLOW_LAYER)
         done, cases = self.reframe(slow, check="BAD   load        a program\n\nnot fit to measure: load\n")
