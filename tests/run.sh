@@ -165,6 +165,8 @@ if ((!${#presets[@]})); then
   fi
 fi
 type dpkg-shlibdeps >/dev/null 2>&1 || not_run+=("the Debian packages: they need dpkg-dev")
+[[ -e build/deps/reframe/bin/reframe ]] || type reframe >/dev/null 2>&1 ||
+  not_run+=("the checks in ReFrame: python3 -m venv build/deps/reframe && build/deps/reframe/bin/pip install reframe-hpc")
 compgen -G 'build/deps/mkl/lib/libmkl_rt.so.*' >/dev/null || not_run+=("the backend mkl: tools/setup.sh --libraries")
 onednn=build/deps/onednn/include/oneapi/dnnl/dnnl_version.h # tools/setup.sh installs 3.2
 ! grep -qE 'DNNL_VERSION_MINOR +[0-4]$' "$onednn" 2>/dev/null || not_run+=("products with weights in 4 and 8 bits: a oneDNN of 3.5 or newer")
