@@ -169,7 +169,7 @@ class converter {
   std::map<std::size_t, std::set<std::size_t>> folded_;  ///< of each computed weight: its sources
   /// Of each bias that is joined of several: their sizes, and whether they are learned.
   std::map<std::size_t, std::vector<std::pair<std::int64_t, bool>>> joined_;
-  std::set<std::size_t> split_;                          ///< weights whose parts are used
+  std::set<std::size_t> split_;  ///< weights whose parts are used
   double folded_flops_ = 0;
   conversion result_;
 };

@@ -556,8 +556,7 @@ class reader {
     const bool is_learned = node_.inputs[3] != no_value && learned_[node_.inputs[3]];
     const std::vector<named_size>& keys = extents(node_.inputs[1]);
     const std::vector<named_size>& values = extents(node_.inputs[2]);
-    const bool is_wide =
-        !keys.empty() && !values.empty() && keys.back().size != values.back().size;
+    const bool is_wide = !keys.empty() && !values.empty() && keys.back().size != values.back().size;
     if (is_learned || is_wide) return attention_in_steps(is_learned);
     if (node_.inputs[3] == no_value) return;
     give_text("mask", call_->has("mask") ? (*call_)["mask"].text() : "");
@@ -596,8 +595,7 @@ class reader {
     };
     const std::size_t key = next("Transpose", {whole.inputs[1]}, turned);
     const std::size_t product = next("MatMul", {whole.inputs[0], key}, scores);
-    const std::size_t sum =
-        is_biased ? next("Add", {product, whole.inputs[3]}, scores) : product;
+    const std::size_t sum = is_biased ? next("Add", {product, whole.inputs[3]}, scores) : product;
     const std::size_t shares = next("Softmax", {sum}, scores);
     node_ = whole;
     node_.op = "MatMul";

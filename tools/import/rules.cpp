@@ -465,8 +465,7 @@ view routed_linear(converter& to) {
   const dims& result = to.extents();
   const bool scatter = to.of().has_input(2);
   const bool fits = weights.size() == 3 && x.extents.size() == 2 && result.size() == 2 &&
-                    !x.order &&
-                    (x.extents.back() == weights[2] || x.extents.back() == weights[1]);
+                    !x.order && (x.extents.back() == weights[2] || x.extents.back() == weights[1]);
   const std::int64_t top_k = to.of().integer("top_k", 1);
   const std::int64_t rows = fits ? std::max(x.extents[0], result[0]) : 0;
   if (!fits || top_k < 1 || rows % top_k != 0) throw bad_node("its weights do not fit the tensor");
@@ -544,12 +543,13 @@ view choice(converter& to) {
   throw unknown("from computed positions");
 }
 
+view expanded(const view& x, const dims& result);
+
 /// A tensor of which numbers replace some elements.
 view without_mask(converter& to) {
   const view& x = to.source(0);
-  if (x.extents != to.extents()) throw unknown("of a tensor that is repeated");
   to.note("masks that replace values by a number are left out");
-  return x;
+  return x.extents == to.extents() ? x : expanded(x, to.extents());
 }
 
 // Attention.
@@ -923,7 +923,8 @@ std::optional<view> with_constant(converter& to) {
   for (std::size_t i = 0; i < 2; ++i) {
     const view& constant = to.input(i);
     if (constant.from != source_kind::constant) continue;
-    const view& x = to.source(1 - i);
+    const bool is_weight = to.input(1 - i).from == source_kind::weight;
+    const view x = is_weight ? learned_rows(to, to.input(1 - i)) : to.source(1 - i);
     if (elements(constant.extents) > 1) {
       to.note(fmt::format("{} with a constant tensor is timed as with a number", to.of().kind()));
     }
