@@ -293,24 +293,26 @@ class Conversion(unittest.TestCase):
         code, out, err = convert({
             "layerbench_torch_export": 1, "name": "windows",
             "inputs": {"x": {"dims": image}}, "outputs": ["second"],
-            "weights": {"scale": [6], "shift": [6], "w": [6, 6], "v": [6, 6]},
+            "weights": {"scale": [6], "shift": [6], "w": [6, 6], "v": [6, 6], "places": [1, 4, 6],
+                        "shifts": [1, 4, 4, 6]},
             "calls": [
                 call("norm", "layer_norm.default", image, input="%x", normalized_shape=[6],
                      weight="%scale", bias="%shift"),
                 call("view", "view.default", split, self="%norm"),
                 call("permute", "permute.default", split, self="%view", dims=[0, 1, 3, 2, 4, 5]),
                 call("windows", "reshape.default", window, self="%permute"),
-                call("first", "linear.default", window, input="%windows", weight="%w"),
+                call("placed", "add.Tensor", window, self="%windows", other="%places"),
+                call("first", "linear.default", window, input="%placed", weight="%w"),
                 call("back", "view.default", split, self="%first"),
                 call("turned", "permute.default", split, self="%back", dims=[0, 1, 3, 2, 4, 5]),
                 call("image", "reshape.default", image, self="%turned"),
-                call("sum", "relu.default", image, self="%image"),
+                call("sum", "add.Tensor", image, self="%image", other="%shifts"),
                 call("norm_2", "layer_norm.default", image, input="%sum", normalized_shape=[6],
                      weight="%scale", bias="%shift"),
                 call("second", "linear.default", image, input="%norm_2", weight="%v")]})
         self.assertEqual(code, 0, err)
         self.assertEqual([layer["op"] for layer in json.loads(out)["layers"]],
-                         ["layernorm", "transpose", "gemm", "transpose", "activation", "layernorm",
+                         ["layernorm", "transpose", "add", "gemm", "transpose", "add", "layernorm",
                           "gemm"])
 
     def test_calls_that_are_timed_as_others_are_noted(self):
@@ -403,7 +405,7 @@ class Conversion(unittest.TestCase):
         self.assertEqual(others - layers, {"attention": 1})
         learned = [layer["shape"]["dims"] for layer in json.loads(out)["layers"]
                    if "learned" in layer["shape"]]
-        self.assertIn(["batch", 2, 9, 9], learned)
+        self.assertIn(["batch", 18, 9], learned)
 
     def test_arithmetic_of_indices_is_left_out(self):
         data = stored("attention")
