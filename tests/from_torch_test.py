@@ -38,11 +38,11 @@ SHIPPED = {"resnet18": "resnet18", "mobilenet_v2": "mobilenet_v2",
            "convnext_tiny": "convnext_tiny"}
 # Sizes of the input; parameters and MACs of one image by torch. torch does not count recurrent layers:
 # their MACs are the elements of their weight matrices, times the steps. One of the layers of "Attention"
-# runs twice; its parameters count twice, and so do those of one of "Windows". Those of "Folded" are of
+# runs twice; most of its parameters count twice, and so do those of one of "Windows". Those of "Folded" are of
 # the weights that inference computes.
 SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1x4x64", 493, 8642),
          "InPlace": ("in_place", "1x3x8x8", 36, 1792),
-         "Attention": ("attention", "1x9:int64", 3424 + 1088, 37920),
+         "Attention": ("attention", "1x9:int64", 3424 + 832, 37920),
          "Shuffle": ("shuffle", "1x8x6x10", 533, 28800),
          "LayerScale": ("layer_scale", "1x3x6x10", 32 + 2 * (400 + 16 + 288 + 264 + 8) + 54 + 6,
                         60 * (24 + 2 * (392 + 512) + 48)),
@@ -246,7 +246,9 @@ class Conversion(unittest.TestCase):
                         experts="%topk_1", outputs=columns, **args)
 
         def converted(**more):
-            choices = call("topk", "aten.topk.default", ["batch", 2], self="%softmax", k=2, **more)
+            both = call("both", "aten.topk.default", None, self="%softmax", k=2, **more)
+            both["outputs"] = [["batch", 2]] * 2
+            del both["dims"]
             return convert({
                 "layerbench_torch_export": 1, "name": "routed",
                 "inputs": {"x": {"dims": ["batch", 16]}}, "outputs": ["down"],
@@ -255,7 +257,9 @@ class Conversion(unittest.TestCase):
                     call("linear", "aten.linear.default", ["batch", 6], input="%x",
                          weight="%router"),
                     call("softmax", "aten.softmax.int", ["batch", 6], self="%linear", dim=-1),
-                    choices,
+                    both,
+                    *(call(name, "getitem", ["batch", 2], **{"0": "%both", "1": i})
+                      for i, name in enumerate(("topk", "topk_1"))),
                     call("sum", "aten.sum.dim_IntList", ["batch", 1], self="%topk", dim=[-1],
                          keepdim=True),
                     call("div", "aten.div.Tensor", ["batch", 2], self="%topk", other="%sum"),
@@ -278,6 +282,85 @@ class Conversion(unittest.TestCase):
              (["multiply", "topk"], {**sizes, "n": 16, "k": 32, "scatter": True})])
         self.assertIn(f"{6 * 16 + 6 * 64 * 16 + 6 * 16 * 32} parameters", err)
         self.assertEqual(converted(largest=False)[0], 4)
+
+    def test_windows_are_moved_once(self):
+        """Swin's windows, norms and projections take no copies beside those that PyTorch makes."""
+        def call(name, target, shape, **args):
+            return {"name": name, "target": f"aten.{target}", "module": "", "args": args, "dims": shape}
+
+        image, window = ["batch", 4, 4, 6], [["batch", 4], 4, 6]
+        split = ["batch", 2, 2, 2, 2, 6]
+        code, out, err = convert({
+            "layerbench_torch_export": 1, "name": "windows",
+            "inputs": {"x": {"dims": image}}, "outputs": ["second"],
+            "weights": {"scale": [6], "shift": [6], "w": [6, 6], "v": [6, 6], "places": [1, 4, 6],
+                        "shifts": [1, 4, 4, 6]},
+            "calls": [
+                call("norm", "layer_norm.default", image, input="%x", normalized_shape=[6],
+                     weight="%scale", bias="%shift"),
+                call("view", "view.default", split, self="%norm"),
+                call("permute", "permute.default", split, self="%view", dims=[0, 1, 3, 2, 4, 5]),
+                call("windows", "reshape.default", window, self="%permute"),
+                call("placed", "add.Tensor", window, self="%windows", other="%places"),
+                call("first", "linear.default", window, input="%placed", weight="%w"),
+                call("back", "view.default", split, self="%first"),
+                call("turned", "permute.default", split, self="%back", dims=[0, 1, 3, 2, 4, 5]),
+                call("image", "reshape.default", image, self="%turned"),
+                call("sum", "add.Tensor", image, self="%image", other="%shifts"),
+                call("norm_2", "layer_norm.default", image, input="%sum", normalized_shape=[6],
+                     weight="%scale", bias="%shift"),
+                call("second", "linear.default", image, input="%norm_2", weight="%v")]})
+        self.assertEqual(code, 0, err)
+        self.assertEqual([layer["op"] for layer in json.loads(out)["layers"]],
+                         ["layernorm", "transpose", "add", "gemm", "transpose", "add", "layernorm",
+                          "gemm"])
+
+    def test_calls_that_are_timed_as_others_are_noted(self):
+        def call(name, target, dims, **args):
+            call = {"name": name, "target": f"aten.{target}", "module": "", "args": args}
+            return {**call, "outputs" if target.startswith("topk") else "dims": dims}
+
+        heads = [["batch", 2], 4, 8]
+        qkv = [call(name, "linear.default", heads, input="%x", weight="%w") for name in "qk"]
+        wide = call("v", "linear.default", [["batch", 2], 4, 12], input="%x", weight="%wide")
+        turned = call("turned", "transpose.int", [["batch", 2], 8, 4], self="%k", dim0=1, dim1=2)
+        scores = [["batch", 2], 4, 4]
+        as_heads = [call(name + "4", "view.default", ["batch", 2, 4, size], self=f"%{name}")
+                    for name, size in (("q", 8), ("k", 8), ("v", 12))]
+        for calls, ops, note in (
+                ([*qkv[:1], call("last", "where.ScalarOther", heads, condition="%mask", self="%q",
+                                 other=-1e9)], ["gemm"], "masks"),
+                ([*qkv[:1], call("last", "masked_fill.Scalar", heads, self="%q", mask="%mask",
+                                 value="-inf")], ["gemm"], "masks"),
+                ([*qkv[:1], call("last", "clamp.default", heads, self="%q", max=7.0)],
+                 ["gemm", "activation"], "limits none and 7"),
+                ([*qkv, turned, call("last", "baddbmm.default", scores, self="%bias",
+                                     batch1="%q", batch2="%turned", alpha=0.25)],
+                 ["gemm", "gemm", "gemm", "add"], "factor"),
+                ([*qkv[:1], call("largest", "topk.default", [[["batch", 2], 4, 3]] * 2, self="%q",
+                                 k=3),
+                  call("places", "getitem", [["batch", 2], 4, 3], **{"0": "%largest", "1": 1}),
+                  call("last", "gather.default", [["batch", 2], 4, 3], self="%q", dim=2,
+                       index="%places")], ["gemm", "topk", "slice"], "computed positions"),
+                ([*qkv[:1], call("sum", "mean.dim", [["batch", 2], 4, 1], self="%q", dim=[2],
+                                 keepdim=True),
+                  call("last", "sub.Tensor", heads, self="%q", other="%sum")],
+                 ["gemm", "transpose", "pool", "transpose", "multiply"], "timed as a product"),
+                ([*qkv, wide, *as_heads, call("last", "scaled_dot_product_attention.default",
+                                              ["batch", 2, 4, 12], query="%q4", key="%k4",
+                                              value="%v4", is_causal=True)],
+                 ["gemm"] * 4 + ["softmax", "gemm"], "another width")):
+            for one in calls:
+                one["target"] = one["target"].replace("aten.getitem", "getitem")
+            with self.subTest(note):
+                code, out, err = convert({
+                    "layerbench_torch_export": 1, "name": "calls", "buffers": {"mask": [4, 8]},
+                    "inputs": {"x": {"dims": heads}}, "outputs": ["last"],
+                    "weights": {"w": [8, 8], "wide": [12, 8], "bias": [4, 4]}, "calls": calls},
+                    "--no-softmax")
+                self.assertEqual(code, 0, err)
+                self.assertIn(note, err)
+                self.assertEqual([layer["op"] for layer in json.loads(out)["layers"]], ops)
 
     def test_rows_that_are_split_for_a_product_are_copied(self):
         code, out, err = convert({
@@ -318,12 +401,11 @@ class Conversion(unittest.TestCase):
         self.assertIn("mask", err)
         layers, others = (collections.Counter(layer["op"] for layer in json.loads(text)["layers"])
                           for text in (out, before))
-        # The projection is one for query, key and value: two fewer, and two products.
-        self.assertEqual([(layers - others)[op] for op in ("gemm", "add", "softmax")], [0, 1, 1])
+        self.assertEqual([(layers - others)[op] for op in ("gemm", "add", "softmax")], [2, 1, 1])
         self.assertEqual(others - layers, {"attention": 1})
         learned = [layer["shape"]["dims"] for layer in json.loads(out)["layers"]
                    if "learned" in layer["shape"]]
-        self.assertIn(["batch", 2, 9, 9], learned)
+        self.assertIn(["batch", 18, 9], learned)
 
     def test_arithmetic_of_indices_is_left_out(self):
         data = stored("attention")
@@ -538,10 +620,33 @@ class Batch(unittest.TestCase):
             with self.assertRaises(torch_export.CannotExport):
                 torch_export.both(graph("a", "b"), graph(*targets))
 
+    def test_a_tensor_whose_parts_are_written_is_a_concatenation(self):
+        def calls(end):
+            parts = []
+            for name, start, size in (("a", 0, 3), ("b", 3, 5)):
+                parts += [{"name": name, "target": "aten.slice.Tensor", "dims": [2, size],
+                           "args": {"self": "%whole", "dim": 1, "start": start, "end": start + size}},
+                          {"name": f"copy_{name}", "target": "aten.copy_.default", "dims": [2, size],
+                           "writes_view": True, "args": {"self": f"%{name}", "src": f"%{name}_src"}}]
+            return [{"name": "whole", "target": "aten.new_empty.default", "args": {"self": "%a_src"},
+                     "dims": [2, end]}, *parts, {"name": "last", "target": "aten.relu.default",
+                                                 "args": {"self": "%whole"}, "dims": [2, end]}]
+
+        whole = calls(8)
+        torch_export.join_written_parts(whole)
+        self.assertEqual([(call["name"], call["target"], call["args"]) for call in whole[:-1]],
+                         [("whole", "aten.cat.default", {"tensors": ["%a_src", "%b_src"], "dim": 1})])
+        # The last column is not written.
+        partly = calls(9)
+        torch_export.join_written_parts(partly)
+        self.assertEqual(partly, calls(9))
+
     def test_named_sizes(self):
         read = torch_export.input_sizes
-        self.assertEqual(read("4x3x8", {}), ([4, 3, 8], 0, "float32"))
-        self.assertEqual(read("20xbatchxh:int64", {"h": 7}), ([20, 1, 7], 1, "int64"))
+        self.assertEqual(read("4x3x8", {}), ([4, 3, 8], 0, "float32", ""))
+        self.assertEqual(read("ids=20xbatchxh:int64", {"h": 7}), ([20, 1, 7], 1, "int64", "ids"))
+        with self.assertRaises(torch_export.Usage):
+            read("no name=1x3", {})
         with self.assertRaisesRegex(torch_export.Usage, "--bind h=SIZE"):
             read("1xh", {})
 

@@ -162,6 +162,17 @@ TEST(load, lets_a_matrix_read_the_tokens_of_a_recurrent_layer) {
   EXPECT_EQ(g.layers[1].op.key(), "m:10,n:10,k:8");
 }
 
+TEST(load, lets_scores_of_heads_read_those_of_a_product) {
+  const std::string scores =
+      R"({"name": "scores", "op": "gemm", "shape": {"m": 5, "n": 5, "k": 4, "batch": ["batch", 3]}},)";
+  const graph g = load_layers(scores + R"({"name": "shares", "op": "softmax",
+                                           "shape": {"dims": ["batch", 15, 5], "axis": 2}})");
+  EXPECT_EQ(g.layers[1].op.key(), "dims:2x15x5,axis:2");
+  EXPECT_THROW(load_layers(scores + R"({"name": "shares", "op": "softmax",
+                                        "shape": {"dims": ["batch", 5, 15], "axis": 2}})"),
+               bad_input);
+}
+
 TEST(load, understands_every_form_of_a_size) {
   const graph g = load_layers(R"(
       {"name": "conv1", "op": "conv", "shape": {"n": "batch", "c": 64.0, "h": [2, 3], "w": 6,

@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""Converts models of torchvision or timm and compares their totals with torch's.
+"""Converts models of torchvision, timm or transformers and compares their totals with torch's.
 
-  tests/torch_coverage.py build/release/tools/layerbench [--library timm] [-o FILE]
+  tests/torch_coverage.py build/release/tools/layerbench [--library LIBRARY] [-o FILE]
 
-Of torchvision these are all classification models, of timm those of the list TIMM. The default of -o
-is results/torch_import/LIBRARY.csv. With --only the other rows of the output stay. Needs torch and the
-library. Takes about ten minutes, so it is run by hand; no data or weights are downloaded.
-tools/update_docs.py makes the tables of docs/import.md of the files. Exit code 1: totals of a model that
+Of torchvision these are all classification models, of the others those of the lists TIMM and
+TRANSFORMERS. The default of -o is results/torch_import/LIBRARY.csv. With --only the other rows of the
+output stay. Needs torch and the library. Takes about ten minutes, so it is run by hand; no data or
+weights are downloaded. tools/update_docs.py makes the tables of docs/import.md of the files. Exit code 1: totals of a model that
 converts completely are not those of torch.
 
   coverage    share of the calls of a forward pass that the shape file has
@@ -40,17 +40,64 @@ TIMM = (
     "vit_base_patch16_224 vit_small_patch14_dinov2 vit_base_patch16_siglip_224 deit3_small_patch16_224 "
     "beit_base_patch16_224 swin_tiny_patch4_window7_224 swinv2_tiny_window8_256 maxvit_tiny_rw_224 "
     "coatnet_0_rw_224 mobilevit_s cait_xxs24_224 mixer_b16_224").split()
+TOKENS = ("1x128:int64",)
+IMAGE = ("1x3x224x224",)
+# Models of 26 architectures of transformers: its class, what its configuration has other than
+# the default, which is mostly that of a released model, and its inputs. Layers are few where all of them
+# would be many and alike.
+TRANSFORMERS = {
+    "llama_3": ("LlamaForCausalLM", {
+        "vocab_size": 128256, "hidden_size": 2048, "intermediate_size": 8192, "num_hidden_layers": 2,
+        "num_key_value_heads": 8, "head_dim": 64, "tie_word_embeddings": True}, TOKENS),
+    "qwen3": ("Qwen3ForCausalLM", {
+        "hidden_size": 1024, "intermediate_size": 3072, "num_hidden_layers": 2, "num_attention_heads": 16,
+        "num_key_value_heads": 8, "tie_word_embeddings": True}, TOKENS),
+    "qwen3_moe": ("Qwen3MoeForCausalLM", {
+        "num_hidden_layers": 2, "head_dim": 128, "norm_topk_prob": True}, TOKENS),
+    "mixtral": ("MixtralForCausalLM", {"num_hidden_layers": 2}, TOKENS),
+    "gpt_oss": ("GptOssForCausalLM", {"num_hidden_layers": 2, "num_local_experts": 32}, TOKENS),
+    "deepseek_v3": ("DeepseekV3ForCausalLM", {"num_hidden_layers": 2, "first_k_dense_replace": 1}, TOKENS),
+    "gemma_3": ("Gemma3ForCausalLM", {
+        "hidden_size": 1152, "intermediate_size": 6912, "num_hidden_layers": 6, "num_attention_heads": 4,
+        "num_key_value_heads": 1, "sliding_window": 64}, TOKENS),
+    "whisper": ("WhisperForConditionalGeneration", {}, ("input_features=1x80x3000",
+                                                        "decoder_input_ids=1x128:int64")),
+    "clip_text": ("CLIPTextModelWithProjection", {}, ("1x77:int64",)),
+    "clip_vision": ("CLIPVisionModelWithProjection", {}, IMAGE),
+    "vit": ("ViTForImageClassification", {}, IMAGE),
+    "detr": ("DetrForObjectDetection", {}, ("1x3x800x800",)),
+    "sam_encoder": ("SamVisionModel", {}, ("1x3x1024x1024",)),
+    "bert": ("BertForMaskedLM", {}, TOKENS),
+    "roberta": ("RobertaForMaskedLM", {}, TOKENS),
+    "distilbert": ("DistilBertForMaskedLM", {}, TOKENS),
+    "gpt2": ("GPT2LMHeadModel", {}, TOKENS),
+    "t5": ("T5ForConditionalGeneration", {}, ("input_ids=1x128:int64", "decoder_input_ids=1x128:int64")),
+    "bart": ("BartForConditionalGeneration", {"encoder_layers": 2, "decoder_layers": 2},
+             ("input_ids=1x128:int64", "decoder_input_ids=1x128:int64")),
+    "phi3": ("Phi3ForCausalLM", {"num_hidden_layers": 2}, TOKENS),
+    "mistral": ("MistralForCausalLM", {"num_hidden_layers": 2}, TOKENS),
+    "falcon": ("FalconForCausalLM", {"num_hidden_layers": 2}, TOKENS),
+    "opt": ("OPTForCausalLM", {}, TOKENS),
+    "bloom": ("BloomForCausalLM", {"hidden_size": 1024, "n_layer": 2, "n_head": 16}, TOKENS),
+    "swin": ("SwinForImageClassification", {}, IMAGE),
+    "convnext": ("ConvNextForImageClassification", {}, IMAGE),
+    "wav2vec2": ("Wav2Vec2ForCTC", {}, ("1x16000",))}
 COLUMNS = ("model", "input", "layers", "coverage", "parameters", "torch_parameters", "unread", "macs",
            "torch_macs", "missing")
 
 
-def torch_macs(torch, make, sizes):
+def torch_macs(torch, make, inputs):
     """MACs of a whole forward pass as torch counts them."""
     # The counter fails at views of parameters that have gradients.
     module = torch_export.make_module(torch, make, "meta").requires_grad_(False)
     counter = torch.utils.flop_counter.FlopCounterMode(display=False)
-    with torch.no_grad(), counter:
-        module(torch.empty(sizes, device="meta"))
+    # Models of transformers ask whether tensors are fake before they read values.
+    fake = torch._subclasses.FakeTensorMode(  # pylint: disable=protected-access
+        allow_non_fake_inputs=True)
+    with torch.no_grad(), fake, counter:
+        tensors, by_name = torch_export.example(
+            torch, [torch_export.input_sizes(text, {}) for text in inputs], 1, "meta")
+        module(*tensors, **by_name)
     return counter.get_total_flops() // 2
 
 
@@ -67,19 +114,28 @@ def converted(tool, data):
     return json.loads(done.stdout), json.loads(shown.stdout), done.stderr
 
 
+def maker_of(library, name):
+    """A function that makes the module, and its inputs."""
+    if library != "transformers":
+        return torch_export.maker_of(f"{library}:{name}")
+    kind, changes, inputs = TRANSFORMERS[name]
+    make, _ = torch_export.transformers_maker(kind, **changes)
+    return make, inputs
+
+
 def row(torch, tool, library, name):
-    make, (sizes,) = torch_export.maker_of(f"{library}:{name}")
-    data = torch_export.export(f"{library}:{name}", [], {}, None)
+    make, inputs = maker_of(library, name)
+    data = torch_export.export(f"{library}:{name}", inputs, {}, None, make)
     file, shown, said = converted(tool, data)
     missing = dict(re.findall(r"^no op computes (.*): (\d+) calls?,", said, re.M))
     follows = re.search(r"^left out with them.*results: (.*)$", said, re.M)
     left = sum(map(int, missing.values()))
     left += sum(map(int, re.findall(r"(\d+) \w+", follows[1]))) if follows else 0
     read = sum(math.prod(dims) for dims in data["weights"].values())
-    return {"model": name, "input": sizes, "layers": len(file["layers"]),
+    return {"model": name, "input": " ".join(inputs), "layers": len(file["layers"]),
             "coverage": f"{1 - left / len(data['calls']):.4f}", "parameters": shown["parameters"],
             "torch_parameters": read, "unread": data["parameters"] - read, "macs": shown["macs"],
-            "torch_macs": torch_macs(torch, make, [int(one) for one in sizes.split("x")]),
+            "torch_macs": torch_macs(torch, make, inputs),
             "missing": "; ".join(f"{key} {count}" for key, count in sorted(missing.items()))}
 
 
@@ -87,7 +143,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tool", type=pathlib.Path)
-    parser.add_argument("--library", choices=("torchvision", "timm"), default="torchvision")
+    parser.add_argument("--library", choices=("torchvision", "timm", "transformers"), default="torchvision")
     parser.add_argument("-o", "--output", type=pathlib.Path)
     parser.add_argument("--only", default="", metavar="REGEX",
                         help="convert only the models whose names begin so; default: all")
@@ -97,7 +153,7 @@ def main():
     torch = torch_export.package("torch")
     library = torch_export.package(options.library)
     wrong, rows = [], []
-    names = TIMM if options.library == "timm" else sorted(
+    names = {"timm": TIMM, "transformers": TRANSFORMERS}.get(options.library) or sorted(
         library.models.list_models(module=library.models))
     before = {}
     if options.only:

@@ -5,7 +5,7 @@
 
   tools/from_torch.py torchvision:resnet50 -o mine.json
   tools/from_torch.py timm:resnet50d -o mine.json
-  tools/from_torch.py transformers:BertConfig --input 1x128:int64 -o mine.json
+  tools/from_torch.py transformers:BertForMaskedLM --input 1x128:int64 -o mine.json
   tools/from_torch.py net.py:make_net --input 1x3x224x224 -o mine.json
 
 net.py:make_net (or a module that Python can import, package.net:make_net) is a function without
@@ -39,11 +39,13 @@ def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument('model', nargs='?', metavar='MODEL',
-                        help='MODULE:CALLABLE, torchvision:NAME, timm:NAME or transformers:CONFIG')
-    parser.add_argument('--input', action='append', default=[], metavar='SIZES[:DTYPE]',
+                        help='MODULE:CALLABLE, torchvision:NAME, timm:NAME, or transformers:NAME, a class or a '
+                        'folder with a config.json')
+    parser.add_argument('--input', action='append', default=[], metavar='[NAME=]SIZES[:DTYPE]',
                         help='sizes of what the model reads, such as 1x3x224x224 or '
                         '1x128:int64; repeat it for several; the first size is the batch, unless '
-                        'one is named batch; default: what torchvision or timm give')
+                        'one is named batch; NAME is that of an argument, else arguments are in '
+                        'order; default: what torchvision or timm give')
     parser.add_argument('--bind', action='append', default=[], metavar='NAME=SIZE',
                         help='value of a named size of --input, such as --input 1xtokens --bind '
                         'tokens=128')
@@ -69,7 +71,7 @@ def options_of(arguments):
         parser.error('give either MODEL or --from-export')
     if options.model and not re.fullmatch('[^:]+:[^:]+', options.model):
         parser.error(f'{options.model!r} is not MODULE:CALLABLE, torchvision:NAME, timm:NAME or '
-                     'transformers:CONFIG')
+                     'transformers:NAME')
     if options.from_export and (options.input or options.bind or options.export):
         parser.error('--from-export needs no --input, --bind or --export')
     if options.name is not None and not re.fullmatch('[a-z0-9_]+', options.name):

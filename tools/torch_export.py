@@ -89,17 +89,24 @@ def timm_maker(name):
     return make, ['1x' + 'x'.join(map(str, size))]
 
 
-def transformers_maker(name):
+def transformers_maker(name, **changes):
+    """Of a folder or file with a configuration, which mostly names its model, or of a class of
+    configurations or models, with other values than its own."""
     transformers = package('transformers')
+    found = None if pathlib.Path(name).exists() else getattr(transformers, name, None)
+    kind = getattr(found, 'config_class', None) or found
     if pathlib.Path(name).exists():
         config = transformers.AutoConfig.from_pretrained(name, local_files_only=True)
-    elif name.endswith('Config') and hasattr(transformers, name):
-        config = getattr(transformers, name)()
+        found = getattr(transformers, (config.architectures or [''])[0], None)
+    elif isinstance(kind, type) and issubclass(kind, transformers.PretrainedConfig):
+        config = kind(**changes)
     else:
-        raise Usage(f'{name!r} is neither a folder or file with a configuration nor the class of '
-                    'one, such as BertConfig')
+        raise Usage(f'{name!r} is neither a folder or file with a configuration nor a class of '
+                    'transformers, such as BertConfig or BertForMaskedLM')
     config.use_cache = False
-    return lambda: transformers.AutoModel.from_config(config), []
+    if found in (None, kind):
+        return lambda: transformers.AutoModel.from_config(config), []
+    return lambda: found(config), []
 
 
 def own_maker(module_name, path):
@@ -165,31 +172,46 @@ def routed_linear(torch):
             return tokens.new_empty(rows, outputs)
 
         @torch.utils.flop_counter.register_flop_formula(torch.ops.layerbench.routed_linear)
-        def _(_, weight, experts, scales, outputs, **_more):  # pylint: disable=unused-argument
-            return 2 * math.prod(experts) * outputs * weight[2]
+        def _(tokens, _, experts, scales, outputs, **_more):  # pylint: disable=unused-argument
+            return 2 * math.prod(experts) * outputs * tokens[-1]
     return torch.ops.layerbench.routed_linear
 
 
 def trace_experts(torch, module):
     """Lets the experts of transformers call one op per product: which expert their own loop runs
-    depends on data. Experts with biases, or gates of their own, stay as they are."""
+    depends on data. Experts without gates, or with norms, stay as they are."""
     def forward(self, tokens, experts, scales):
-        linear = routed_linear(torch)
         inner = self.gate_up_proj.shape[1] // 2
         gate, up = (linear(tokens, self.gate_up_proj, experts, None, inner) for _ in range(2))
         return linear(self.act_fn(gate) * up, self.down_proj, experts, scales, tokens.shape[1])
+
+    def other_forward(self, tokens, experts, scales):
+        def biased(rows, name, outputs):
+            bias = getattr(self, f'{name}_bias') if self.has_bias else None
+            rows = linear(rows, getattr(self, name), experts, None, outputs)
+            return rows if bias is None else rows + bias[experts.flatten()]
+        inner = self.gate_up_proj.shape[2 if self.is_transposed else 1]
+        rows = self._apply_gate(biased(tokens, 'gate_up_proj', inner))
+        rows = biased(rows, 'down_proj', tokens.shape[1])
+        return (rows.unflatten(0, experts.shape) * scales.unsqueeze(-1)).sum(1)
+
     for one in module.modules():
         gate = getattr(type(one), '_apply_gate', None)
-        if getattr(gate, '__name__', '') == '_default_apply_gate' and one.has_gate and not (
-                one.has_bias or one.is_transposed or one.has_post_expert_norm):
-            one.forward = functools.partial(forward, one)
+        if gate is None or not one.has_gate or one.has_post_expert_norm:
+            continue
+        linear = routed_linear(torch)
+        usual = gate.__name__ == '_default_apply_gate' and not (one.has_bias or one.is_transposed)
+        one.forward = functools.partial(forward if usual else other_forward, one)
 
 
 # --- Inputs ------------------------------------------------------------------------------------
 
 def input_sizes(text, bound):
-    """Sizes, which of them is the batch, and the data type of --input."""
-    extents, _, dtype = text.partition(':')
+    """Sizes, which of them is the batch, the data type and maybe the name of --input."""
+    named, equals, sized = text.rpartition('=')
+    if equals and not named.isidentifier():
+        raise Usage(f'--input {text}: {named!r} is no name of an argument')
+    extents, _, dtype = sized.partition(':')
     words = extents.split('x')
     sizes, batch_axis = [], 0
     for axis, word in enumerate(words):
@@ -201,18 +223,23 @@ def input_sizes(text, bound):
             raise Usage(f'--input {text}: {word!r} is no size' + (
                 f'; give it one with --bind {word}=SIZE' if word.isidentifier() else ''))
         sizes.append(int(word))
-    return sizes, batch_axis, dtype or 'float32'
+    return sizes, batch_axis, dtype or 'float32', named
 
 
 def example(torch, inputs, batch, device):
-    tensors = []
-    for sizes, axis, dtype in inputs:
+    """Tensors for the arguments of a model, those by position and those by name."""
+    tensors, by_name = [], {}
+    for sizes, axis, dtype, named in inputs:
         kind = getattr(torch, dtype, None)
         if not isinstance(kind, torch.dtype):
             raise Usage(f'--input: {dtype!r} is no data type of torch')
         extents = [batch if i == axis else size for i, size in enumerate(sizes)]
-        tensors.append(torch.zeros(extents, dtype=kind, device=device))
-    return tuple(tensors)
+        tensor = torch.zeros(extents, dtype=kind, device=device)
+        if named:
+            by_name[named] = tensor
+        else:
+            tensors.append(tensor)
+    return tuple(tensors), by_name
 
 
 # --- The graph ---------------------------------------------------------------------------------
@@ -232,6 +259,36 @@ def place_of(node):
 def module_of(node):
     stack = list((node.meta.get('nn_module_stack') or {}).values())
     return re.sub(r'@\d+', '', stack[-1][0]) if stack else ''
+
+
+def join_written_parts(calls):
+    """An empty tensor whose parts along an axis are written one by one becomes a concatenation."""
+    readers = {}
+    for call in calls:
+        for name in re.findall(r"'%([^']+)'", str(call['args'])):
+            readers.setdefault(name, []).append(call)
+    for empty in [call for call in calls if re.match(r'aten\.(new_)?empty\.', call['target'])]:
+        parts, gone, last = {}, [empty], None
+        for part in readers.get(empty['name'], []):
+            written = readers.get(part['name'], [])
+            if part['target'] != 'aten.slice.Tensor' or len(written) != 1 or not (
+                    written[0].get('writes_view') and written[0]['target'] == 'aten.copy_.default'):
+                continue
+            last = written[0]
+            gone += [part, last]
+            axis = part['args']['dim'] if 'dim' in part['args'] else 0
+            parts[part['args'].get('start', 0)] = (axis, part['dims'], last['args']['src'])
+        end = 0
+        for start, (axis, dims, _) in sorted(parts.items()):
+            whole = [end if i == axis else size for i, size in enumerate(dims)]
+            end = end + dims[axis] if start == end else -1
+        if not parts or whole[:axis] + [end] + whole[axis + 1:] != empty['dims'] or len(
+                {one[0] for one in parts.values()}) != 1:
+            continue
+        joined = {**empty, 'target': 'aten.cat.default', 'args': {
+            'tensors': [source for _, (_, _, source) in sorted(parts.items())], 'dim': axis}}
+        calls.insert(calls.index(last), joined)
+        calls[:] = [call for call in calls if all(call is not one for one in gone)]
 
 
 class Graph:
@@ -259,6 +316,7 @@ class Graph:
                 self.call(node)
             else:
                 raise CannotExport(f'the graph has a node of kind {node.op}: {node.name}')
+        join_written_parts(self.data['calls'])
         read = ' '.join(map(str, (call['args'] for call in self.data['calls'])))
         for kind in ('weights', 'buffers'):
             self.data[kind] = {name: dims for name, dims in self.data[kind].items()
@@ -473,7 +531,7 @@ def export_on(torch, make, inputs, device):
     for batch in BATCHES:
         with torch.no_grad(), warnings.catch_warnings():
             warnings.simplefilter('ignore')
-            program = torch.export.export(module, example(torch, inputs, batch, device),
+            program = torch.export.export(module, *example(torch, inputs, batch, device),
                                           strict=False)
         graphs.append(Graph(torch, program, buffers).run())
     result = both(*graphs)
@@ -481,12 +539,12 @@ def export_on(torch, make, inputs, device):
     return result
 
 
-def export(model, inputs, bound, name):
-    """The export of a model as the command line names it."""
+def export(model, inputs, bound, name, maker=None):
+    """The export of a model as the command line names it, or as `maker` makes it."""
     read = [input_sizes(text, bound) for text in inputs]
     torch = package('torch')
     importlib.import_module('torch.utils.flop_counter')
-    make, defaults = maker_of(model)
+    make, defaults = (maker, []) if maker else maker_of(model)
     read = read or [input_sizes(text, bound) for text in defaults]
     if not read:
         raise Usage('give the sizes of what the model reads, such as --input 1x3x224x224')
@@ -513,6 +571,6 @@ def export(model, inputs, bound, name):
                 for one in dict.fromkeys([kind, 'torch']) if one in ('torchvision', 'timm',
                                                                      'transformers', 'torch')]
     source = pathlib.Path(model).name if kind.endswith('.py') else model
-    sizes, axis, _ = read[0]
+    sizes, axis, *_ = read[0]
     return {'layerbench_torch_export': VERSION, 'name': name or model.rpartition(':')[2],
             'source': f'{source} ({", ".join(versions)})', 'batch': sizes[axis], **data}

@@ -500,29 +500,31 @@ def imports(file):
     with open(ROOT / file, newline="") as lines:
         rows = list(csv.DictReader(line for line in lines if not line.startswith("#")))
     groups = {}
+
+    def same(row):
+        return row["parameters"] == row["torch_parameters"] and row["macs"] == row["torch_macs"]
+
     for row in rows:
         missing = [part.rpartition(" ")[0] for part in row["missing"].split("; ") if part]
-        groups.setdefault(", ".join(missing) or "none", []).append(row)
+        groups.setdefault((", ".join(missing) or "none", same(row)), []).append(row)
 
     def names(group):
         """Families with their numbers, where there are many models."""
         models = [row["model"] for row in group]
         if len(models) < 6:
             return " ".join(models)
-        families = collections.Counter(re.match("(wide_)?[a-z]+", name)[0] for name in models)
-        return ", ".join(name if number == 1 else f"{name} ({number})"
-                         for name, number in families.items())
-
-    def same(group):
-        return all(row["parameters"] == row["torch_parameters"] and row["macs"] == row["torch_macs"]
-                   for row in group)
+        families = {}
+        for name in models:
+            families.setdefault(re.match("(wide_)?[a-z]+", name)[0], []).append(name)
+        return ", ".join(all_of[0] if len(all_of) == 1 else f"{family} ({len(all_of)})"
+                         for family, all_of in families.items())
 
     return markdown(["calls that no op computes", "models", "share of calls converted",
                      "totals equal torch's", "number"],
                     [[missing, names(group),
                       f"{100 * min(float(row['coverage']) for row in group):.0f} %",
-                      "yes" if same(group) else "no", str(len(group))]
-                     for missing, group in sorted(groups.items(), key=lambda one: -len(one[1]))],
+                      "yes" if equal else "no", str(len(group))]
+                     for (missing, equal), group in sorted(groups.items(), key=lambda one: -len(one[1]))],
                     text_columns=4)
 
 

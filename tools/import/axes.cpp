@@ -73,20 +73,6 @@ std::optional<op::any> widened(const op::any& any, const axis_places& places) {
   return op::any(result);
 }
 
-/// A transpose has the axes of its source and those of its result apart.
-std::optional<op::any> widened_transpose(const op::any& any, const dims& to, end_of_edge end) {
-  const op::transpose* found = any.get<op::transpose>();
-  if (found == nullptr) return std::nullopt;
-  op::transpose result = *found;
-  if (end == end_of_edge::source) {
-    result.view = found->viewed();
-    result.dims = to;
-  } else {
-    result.reshape = to;
-  }
-  return op::any(result);
-}
-
 template <class... Ops>
 std::optional<op::any> first_widened(const op::any& any, const axis_places& places) {
   std::optional<op::any> result;
@@ -95,6 +81,61 @@ std::optional<op::any> first_widened(const op::any& any, const axis_places& plac
 }
 
 }  // namespace
+
+std::optional<op::any> with_end(const op::any& any, const dims& to, end_of_edge end) {
+  const op::transpose* found = any.get<op::transpose>();
+  if (found == nullptr) return std::nullopt;
+  op::transpose result = *found;
+  const bool is_source = end == end_of_edge::source;
+  if (!op::transpose::are_parts(to, is_source ? found->viewed() : found->permuted())) {
+    return std::nullopt;
+  }
+  if (is_source) {
+    result.view = found->viewed();
+    result.dims = to;
+  } else {
+    result.reshape = to;
+  }
+  return op::any(result);
+}
+
+std::optional<axes_freedom> free_axes(const op::any& op) {
+  if (const auto* of = op.get<op::activation>()) return axes_freedom{of->dims, false, false};
+  if (const auto* of = op.get<op::dropout>()) return axes_freedom{of->dims, false, false};
+  if (const auto* of = op.get<op::add>()) return axes_freedom{of->dims, of->broadcast, false};
+  if (const auto* of = op.get<op::layernorm>()) return axes_freedom{of->dims, false, true};
+  if (const auto* of = op.get<op::softmax>()) {
+    const bool is_last = of->axis + 1 == static_cast<std::int64_t>(of->dims.size());
+    return is_last ? std::optional(axes_freedom{of->dims, false, true}) : std::nullopt;
+  }
+  if (const auto* of = op.get<op::multiply>()) {
+    dims by_column(of->dims.size(), 1);
+    by_column.back() = of->dims.back();
+    if (of->factors() == by_column) return axes_freedom{of->dims, false, true};
+    if (of->factors() == of->dims) return axes_freedom{of->dims, false, false};
+  }
+  return std::nullopt;
+}
+
+op::any with_extents(const op::any& op, const dims& extents) {
+  const auto changed = [&](auto of) {
+    of.dims = extents;
+    if constexpr (requires { of.dims1; }) {
+      const op::multiply& before = *op.get<op::multiply>();
+      const bool by_column = before.factors() != before.dims;
+      of.dims1.assign(by_column ? extents.size() : 0, 1);
+      if (by_column) of.dims1.back() = extents.back();
+    }
+    if constexpr (requires { of.axis; }) of.axis = static_cast<std::int64_t>(extents.size()) - 1;
+    return op::any(of);
+  };
+  if (const auto* of = op.get<op::activation>()) return changed(*of);
+  if (const auto* of = op.get<op::dropout>()) return changed(*of);
+  if (const auto* of = op.get<op::add>()) return changed(*of);
+  if (const auto* of = op.get<op::layernorm>()) return changed(*of);
+  if (const auto* of = op.get<op::softmax>()) return changed(*of);
+  return changed(*op.get<op::multiply>());
+}
 
 bool reads_as(const dims& from, const dims& to) {
   const bool is_wider = from.size() > to.size();
@@ -110,7 +151,7 @@ std::optional<op::any> with_axes(const op::any& op, const dims& from, const dims
                                  end_of_edge end) {
   const auto places = from.size() < to.size() ? places_in(from, to) : std::nullopt;
   if (!places) return std::nullopt;
-  if (auto result = widened_transpose(op, to, end)) return result;
+  if (auto result = with_end(op, to, end)) return result;
   if (!places->front()) return std::nullopt;
   const bool is_norm = op.get<op::layernorm>() != nullptr;
   if (is_norm && !places->back()) return std::nullopt;  // not of its rows

@@ -25,4 +25,21 @@ enum class end_of_edge { source, destination };
 [[nodiscard]] std::optional<op::any> with_axes(const op::any& op, const dims& from, const dims& to,
                                                end_of_edge end);
 
+/// A transpose, whose source and result have axes apart, with others of one of them; nothing where
+/// it would not split or join axes, and for other ops.
+[[nodiscard]] std::optional<op::any> with_end(const op::any& op, const dims& to, end_of_edge end);
+
+/// The extents of a layer that works by element or row, and the axes that matter to it.
+struct axes_freedom {
+  dims extents;
+  bool keeps_first;  ///< it repeats an operand along the first axis
+  bool keeps_last;   ///< it has rows
+};
+
+/// Nothing for other ops.
+[[nodiscard]] std::optional<axes_freedom> free_axes(const op::any& op);
+
+/// Such an op on tensors of other extents.
+[[nodiscard]] op::any with_extents(const op::any& op, const dims& extents);
+
 }  // namespace layerbench::tool::importer

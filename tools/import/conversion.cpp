@@ -7,6 +7,7 @@
 
 #include <layerbench/op/attention.hpp>
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/op/pad.hpp>
 #include <layerbench/op/rnn.hpp>
 #include <layerbench/op/slice.hpp>
 #include <layerbench/op/softmax.hpp>
@@ -90,6 +91,7 @@ conversion converter::run(bool softmax) && {
   split_projections(gone);
   remove_layers(gone);
   match_axes();
+  join_axes();
   add_copies();
   name_layers();
   return std::move(result_);
@@ -281,6 +283,12 @@ std::optional<view> converter::computed_weight(rule found) {
       const std::set<std::size_t> sources =
           before == folded_.end() ? std::set{source} : before->second;
       folded_[output].insert(sources.begin(), sources.end());
+    }
+  }
+  if (of().op == "Concat" && extents->size() == 1) {
+    for (const std::size_t input : of().inputs) {
+      joined_[of().outputs[0]].emplace_back(elements(*values_[input].extents),
+                                            views_[input]->from == source_kind::weight);
     }
   }
   folded_flops_ += of().flops.value_or(0);
@@ -482,11 +490,12 @@ std::optional<std::size_t> converter::source_of(const view& x, const dims& to, b
   throw unknown("of the model's input beside a layer");
 }
 
-/// The tensor that is the only one of the weights of a layer of the current node, and all of them.
+/// The tensor that is the first of the weights of a layer of the current node, and all of them; the
+/// others may be a bias.
 std::optional<std::size_t> converter::only_weights(const op::any& op) const {
   const std::vector<op::operand> weights = model::detail::of_role(op, op::role::weights);
   const std::vector<std::size_t> found = weights_read();
-  const bool is_all = weights.size() == 1 && found.size() == 1 && found[0] != no_value &&
+  const bool is_all = !weights.empty() && weights.size() == found.size() && found[0] != no_value &&
                       elements(*values_[found[0]].extents) == elements(weights[0].extents);
   return is_all ? std::optional(found[0]) : std::nullopt;
 }
@@ -503,8 +512,10 @@ view converter::add(op::any op, const std::vector<view>& sources, std::string_vi
   const dims written = result_extents(op);
   if (elements(written) < 1) throw bad_node("its result has no elements");
   const std::optional<std::size_t> weights = only_weights(op);
-  result_.layers.push_back(
-      {"", std::move(op), std::move(inputs), module_, std::string(word), weights});
+  const std::vector<std::size_t> read = weights_read();
+  const bool has_bias = op.get<op::gemm>() != nullptr && op.get<op::gemm>()->bias && !read.empty();
+  result_.layers.push_back({"", std::move(op), std::move(inputs), module_, std::string(word),
+                            weights, has_bias ? read.back() : no_value});
   view created{source_kind::layer, written, written, result_.layers.size() - 1};
   const auto& expected = values_[of().outputs[0]].extents;
   if (expected && elements(*expected) == elements(written)) created.extents = *expected;
@@ -517,8 +528,21 @@ view converter::add(op::any op, const std::vector<view>& sources, std::string_vi
   return created;
 }
 
+/// A tensor that repeats parts of another one, as a copy that is as large.
+view converter::repeated(const view& x) {
+  const atom first = flat(*x.order).front();
+  if (first.repeats()) throw unknown("of an expanded tensor");
+  const view once = x.without_repeats();
+  const std::int64_t size = elements(once.extents) / first.size;
+  const op::pad longer{
+      {first.size, size}, {dims{0, 0}}, {dims{0, elements(x.extents) / first.size - size}}};
+  note("a tensor that repeats another is timed as a padded copy");
+  return append(longer, {in_order(once, once.extents)}).memory().viewed(x.extents);
+}
+
 view converter::in_order(const view& x, dims to) {
   if (!x.order) return x;
+  if (!is_complete(*x.order)) return repeated(x);
   const memory_order order = order_of(*x.order);
   dims moved;
   for (const std::int64_t i : order.order)
@@ -580,6 +604,107 @@ bool converter::match_axes_of(std::size_t at) {
     has_changed = true;
   }
   return has_changed;
+}
+
+/// Layers that work by element or by row do not care how the other axes are split. Those with many
+/// axes get fewer where that saves copies: a product before them has a row per token of a window,
+/// what they write is the same memory.
+void converter::join_axes() {
+  const reader_map readers = readers_of_layers();
+  for (bool has_changed = true; has_changed;) {
+    has_changed = false;
+    for (std::size_t i = 0; i < result_.layers.size(); ++i) {
+      const auto own = free_axes(result_.layers[i].op);
+      const bool is_deep = own && own->extents.size() > 3;
+      has_changed = (is_deep && join_axes_of(i, own->extents, readers)) || has_changed;
+    }
+  }
+}
+
+/// The same for a layer and all that have these extents and read one another. Returns whether they
+/// have changed.
+bool converter::join_axes_of(std::size_t first, const dims& extents, const reader_map& readers) {
+  axes_freedom common{extents, false, false};
+  std::vector<std::size_t> group{first};
+  const auto include = [&](std::size_t at) {
+    const auto own = free_axes(result_.layers[at].op);
+    if (!own || own->extents != extents || std::ranges::find(group, at) != group.end()) return;
+    group.push_back(at);
+  };
+  for (std::size_t i = 0; i < group.size(); ++i) {
+    const layer& of = result_.layers[group[i]];
+    const auto own = free_axes(of.op);
+    common.keeps_first = common.keeps_first || own->keeps_first;
+    common.keeps_last = common.keeps_last || own->keeps_last;
+    for (std::size_t place = 0; place < of.inputs.size(); ++place) {
+      if (of.inputs[place] && source_extents(of.op, place) == extents) include(*of.inputs[place]);
+    }
+    const auto found = readers.find(group[i]);
+    if (found == readers.end()) continue;
+    for (const auto& [reader, place] : found->second) {
+      if (source_extents(result_.layers[reader].op, place) == extents) include(reader);
+    }
+  }
+  // Transposes around the group may have any axes, where only the group reads what they write.
+  const auto is_inside = [&](std::size_t at) {
+    return std::ranges::find(group, at) != group.end();
+  };
+  const auto follows = [&](std::size_t at) {
+    return result_.layers[at].op.get<op::transpose>() != nullptr && !is_returned(at) &&
+           std::ranges::all_of(readers.at(at), [&](const auto& of) { return is_inside(of.first); });
+  };
+  /// Copies around the group if it has these extents; with `apply` it gets them.
+  const auto copies_with = [&](const dims& as, bool apply) {
+    std::size_t copies = 0;
+    for (const std::size_t at : group) {
+      const op::any op = with_extents(result_.layers[at].op, as);
+      for (std::size_t place = 0; place < result_.layers[at].inputs.size(); ++place) {
+        const auto& input = result_.layers[at].inputs[place];
+        const dims reads = source_extents(op, place);
+        if (!input || is_inside(*input)) continue;
+        op::any& writer = result_.layers[*input].op;
+        auto turned =
+            follows(*input) ? with_end(writer, reads, end_of_edge::destination) : std::nullopt;
+        if (!turned && !model::detail::connects(op, result_extents(writer), reads)) ++copies;
+        if (turned && apply) writer = *turned;
+      }
+      const auto found = readers.find(at);
+      for (std::size_t i = 0; found != readers.end() && i < found->second.size(); ++i) {
+        const auto [reader, place] = found->second[i];
+        if (is_inside(reader)) continue;
+        op::any& by = result_.layers[reader].op;
+        auto turned = with_end(by, as, end_of_edge::source);
+        if (!turned && !model::detail::connects(by, as, source_extents(by, place))) ++copies;
+        if (turned && apply) by = *turned;
+      }
+      if (apply) result_.layers[at].op = op;
+    }
+    return copies;
+  };
+  const std::int64_t all = elements(extents);
+  std::vector<dims> candidates{{all / extents.back(), extents.back()},
+                               {extents[0], all / extents[0] / extents.back(), extents.back()},
+                               {extents[0], all / extents[0]}};
+  for (const std::size_t at : group) {
+    for (std::size_t place = 0; place < result_.layers[at].inputs.size(); ++place) {
+      const auto& input = result_.layers[at].inputs[place];
+      if (input) candidates.push_back(result_extents(result_.layers[*input].op));
+    }
+  }
+  const dims* best = nullptr;
+  std::size_t least = copies_with(extents, false);
+  if (least == 0) return false;
+  for (const dims& one : candidates) {
+    const bool fits = one.size() > 1 && one.size() < 4 && elements(one) == all &&
+                      (!common.keeps_first || one.front() == extents.front()) &&
+                      (!common.keeps_last || one.back() == extents.back());
+    const std::size_t count = fits ? copies_with(one, false) : least;
+    if (count >= least) continue;
+    least = count;
+    best = &one;
+  }
+  if (best != nullptr) copies_with(*best, true);
+  return best != nullptr;
 }
 
 /// Copies tensors whose writer and reader have other axes, and cannot have the same.
@@ -661,6 +786,42 @@ void converter::join_recurrent(std::set<std::size_t>& gone) {
   }
 }
 
+/// What a layer is to the attention that reads it, maybe behind transposes: query, key or value.
+/// Empty where none does.
+std::string converter::word_in_attention(std::size_t of, const reader_map& readers) const {
+  const auto found = readers.find(of);
+  if (found == readers.end()) return "";
+  for (const auto& [reader, place] : found->second) {
+    const op::any& op = result_.layers[reader].op;
+    if (op.get<op::attention>() != nullptr) {
+      return std::vector<std::string>{"query", "key", "value"}[place];
+    }
+    if (op.get<op::transpose>() != nullptr) {
+      const std::string word = word_in_attention(reader, readers);
+      if (!word.empty()) return word;
+    }
+    const op::gemm* product = op.get<op::gemm>();
+    if (product == nullptr || product->batch == 1) continue;
+    const auto& scores = result_.layers[reader].inputs[0];
+    const bool weighs = scores && result_.layers[*scores].op.get<op::softmax>() != nullptr;
+    return place == 0 ? "query" : weighs ? "value" : "key";
+  }
+  return "";
+}
+
+/// Whether a part of a bias is learned, as far as it is joined of parts.
+bool converter::learns(std::size_t bias, const op::slice& part) const {
+  const auto found = joined_.find(bias);
+  if (found == joined_.end()) return true;
+  std::int64_t begin = 0;
+  for (const auto& [size, is_learned] : found->second) {
+    const bool is_it = begin == part.begin.value && size == part.size;
+    if (is_it) return is_learned;
+    begin += size;
+  }
+  return true;
+}
+
 /// A projection whose parts are query, key and value becomes one for each. PyTorch takes the parts
 /// as views; slices would copy them.
 void converter::split_projections(std::set<std::size_t>& gone) {
@@ -673,12 +834,8 @@ void converter::split_projections(std::set<std::size_t>& gone) {
     if (parts.empty() || is_returned(i) || !tiles(parts)) continue;
     std::map<std::size_t, std::string> words;
     for (const std::size_t part : parts) {
-      for (const auto& [reader, place] : readers[part]) {
-        if (result_.layers[reader].op.get<op::attention>() == nullptr || words.contains(part)) {
-          continue;
-        }
-        words[part] = std::vector<std::string>{"query", "key", "value"}[place];
-      }
+      const std::string word = word_in_attention(part, readers);
+      if (!word.empty()) words[part] = word;
     }
     if (words.empty()) continue;
     const layer projection = result_.layers[i];
@@ -686,6 +843,7 @@ void converter::split_projections(std::set<std::size_t>& gone) {
       const op::slice cut = *result_.layers[part].op.get<op::slice>();
       op::gemm own = *projection.op.get<op::gemm>();
       own.n = own.n * cut.size / cut.extent();
+      own.bias = own.bias && learns(projection.bias, cut);
       const std::string word = words.contains(part) ? words[part] : "part";
       result_.layers[part] = {"", op::any(own), projection.inputs, projection.module, word};
     }

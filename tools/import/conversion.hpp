@@ -24,12 +24,18 @@ struct layer {
   std::vector<std::optional<std::size_t>> inputs;
   std::string module;                       ///< that it is named after
   std::string word;                         ///< for its name, beside the module
-  std::optional<std::size_t> weights = {};  ///< the tensor that its only weights are
+  std::optional<std::size_t> weights = {};  ///< the tensor that its first weights are
+  std::size_t bias = no_value;              ///< of a gemm: the tensor
 };
 
 /// The extents of what a layer of this op writes.
 [[nodiscard]] inline dims result_extents(const op::any& op) {
   return model::detail::of_role(op, op::role::destination).front().extents;
+}
+
+/// The extents of what it reads as this source.
+[[nodiscard]] inline dims source_extents(const op::any& op, std::size_t place) {
+  return model::detail::of_role(op, op::role::source).at(place).extents;
 }
 
 /// Nodes of one kind that no op computes.

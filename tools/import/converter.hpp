@@ -13,6 +13,7 @@
 
 #include <layerbench/model/graph.hpp>
 #include <layerbench/op/op.hpp>
+#include <layerbench/op/slice.hpp>
 
 #include "conversion.hpp"
 #include "flops.hpp"
@@ -132,15 +133,20 @@ class converter {
   [[nodiscard]] std::vector<std::size_t> weights_read() const;
   [[nodiscard]] std::optional<std::size_t> only_weights(const op::any& op) const;
   [[nodiscard]] learned_values count_learned() const;
+  view repeated(const view& x);
   void match_axes();
+  void join_axes();
   bool match_axes_of(std::size_t at);
   void add_copies();
   void end_with_softmax();
   /// Of each layer that is read, which layers read it as which operand.
   using reader_map = std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>>;
   [[nodiscard]] reader_map readers_of_layers() const;
+  bool join_axes_of(std::size_t first, const dims& extents, const reader_map& readers);
   [[nodiscard]] bool is_returned(std::size_t i) const;
   void join_recurrent(std::set<std::size_t>& gone);
+  [[nodiscard]] std::string word_in_attention(std::size_t of, const reader_map& readers) const;
+  [[nodiscard]] bool learns(std::size_t bias, const op::slice& part) const;
   void split_projections(std::set<std::size_t>& gone);
   void remove_layers(const std::set<std::size_t>& gone);
   [[nodiscard]] bool tiles(const std::vector<std::size_t>& parts) const;
@@ -161,7 +167,9 @@ class converter {
   std::map<std::tuple<int, std::size_t, std::size_t, dims, memory_order>, std::vector<view>> moved_;
   std::map<std::size_t, std::set<std::size_t>> used_;    ///< of each weight: nodes of its layers
   std::map<std::size_t, std::set<std::size_t>> folded_;  ///< of each computed weight: its sources
-  std::set<std::size_t> split_;                          ///< weights whose parts are used
+  /// Of each bias that is joined of several: their sizes, and whether they are learned.
+  std::map<std::size_t, std::vector<std::pair<std::int64_t, bool>>> joined_;
+  std::set<std::size_t> split_;  ///< weights whose parts are used
   double folded_flops_ = 0;
   conversion result_;
 };

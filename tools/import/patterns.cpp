@@ -38,7 +38,10 @@ class matcher {
   /// The node of an ONNX op that computes what `root` and nodes before it do.
   [[nodiscard]] std::optional<node> match(const node& root) const {
     if (root.outputs.size() != 1 || root.inputs.size() < 2) return std::nullopt;
-    if (root.op == "Concat" && graph_.is_traced) return merged(root);
+    if (root.op == "Concat" && graph_.is_traced) {
+      const auto turned = rotary_of_parts(root);
+      return turned ? turned : merged(root);
+    }
     const bool joins = !graph_.is_traced;  // what ops compute alone, too
     if (root.op == "MatMul") return joins ? attention(root) : std::nullopt;
     std::optional<node> found;
@@ -512,6 +515,60 @@ class matcher {
       return std::nullopt;
     }
     return created(root, "Rotary", {straight->input(0), straight->input(1), turned->input(1)});
+  }
+
+  /// The tensor of which two values are the halves of each row, or its even and its odd places;
+  /// no_value where they are not.
+  [[nodiscard]] std::size_t halved(std::size_t first, std::size_t second) const {
+    const node* one = writer(first);
+    const node* other = writer(second);
+    if (one == nullptr || other == nullptr || !one->has_input(0)) return no_value;
+    const std::size_t x = one->input(0);
+    const auto& whole = values_[x].extents;
+    const auto& half = values_[first].extents;
+    const bool fits = whole && half && !whole->empty() && half->size() == whole->size() &&
+                      half->back() * 2 == whole->back();
+    const auto is_last = [&](const node& of) {
+      return fits && axis_of(of.integer("axis", 0), whole->size()) + 1 == whole->size();
+    };
+    if (one == other) {
+      const bool is_split = one->op == "Split" && one->outputs.size() == 2 && is_last(*one) &&
+                            source(first) == one->outputs[0] && source(second) == one->outputs[1];
+      return is_split ? x : no_value;
+    }
+    const auto is_part = [&](const node& of, std::int64_t step, std::int64_t begin) {
+      return of.op == "Part" && of.input(0) == x && is_last(of) && of.integer("step", 1) == step &&
+             of.integer("begin", 0) == begin;
+    };
+    const bool alternate = is_part(*one, 2, 0) && is_part(*other, 2, 1);
+    const bool halves = fits && is_part(*one, 1, 0) && is_part(*other, 1, half->back());
+    return alternate || halves ? x : no_value;
+  }
+
+  /// a * cosines - b * sines and b * cosines + a * sines, joined, of parts a and b of a tensor.
+  [[nodiscard]] std::optional<node> rotary_of_parts(const node& root) const {
+    if (root.inputs.size() != 2) return std::nullopt;
+    const node* difference = writer(root.input(0), "Sub");
+    const node* sum = writer(root.input(1), "Add");
+    if (difference == nullptr || sum == nullptr) return std::nullopt;
+    std::vector<const node*> products;
+    for (const node* of : {difference, sum}) {
+      for (std::size_t i = 0; i < 2; ++i) {
+        products.push_back(writer(of->input(i), "Mul"));
+        if (products.back() == nullptr) return std::nullopt;
+      }
+    }
+    const std::size_t a = products[0]->input(0);
+    const std::size_t b = products[1]->input(0);
+    const std::size_t cosines = products[0]->input(1);
+    const std::size_t sines = products[1]->input(1);
+    const std::size_t x = halved(a, b);
+    const bool fits = products[2]->inputs == std::vector{b, cosines} &&
+                      products[3]->inputs == std::vector{a, sines};
+    if (x == no_value || !fits || values_[x].extents != values_[root.outputs[0]].extents) {
+      return std::nullopt;
+    }
+    return created(root, "Rotary", {x, cosines, sines});
   }
 
   // Products of matrices.

@@ -553,15 +553,20 @@ class reader {
 
   void attention() {
     give("is_causal", flag("is_causal") ? 1 : 0);
+    const bool is_learned = node_.inputs[3] != no_value && learned_[node_.inputs[3]];
+    const std::vector<named_size>& keys = extents(node_.inputs[1]);
+    const std::vector<named_size>& values = extents(node_.inputs[2]);
+    const bool is_wide = !keys.empty() && !values.empty() && keys.back().size != values.back().size;
+    if (is_learned || is_wide) return attention_in_steps(is_learned);
     if (node_.inputs[3] == no_value) return;
-    if (learned_[node_.inputs[3]]) return biased_attention();
     give_text("mask", call_->has("mask") ? (*call_)["mask"].text() : "");
     node_.inputs.resize(3);  // so that it is not computed
     node_.inputs.push_back(constant(0));
   }
 
-  /// Attention to whose scores a computed tensor is added, as four nodes.
-  void biased_attention() {
+  /// Attention to whose scores a computed tensor is added, or with values of another width than
+  /// keys, as four or three nodes besides the one that turns the keys.
+  void attention_in_steps(bool is_biased) {
     const node whole = node_;
     const std::size_t axes = axes_of_input(0);
     if (axes < 3 || axes_of_input(1) != axes || axes_of_input(2) != axes) {
@@ -590,13 +595,16 @@ class reader {
     };
     const std::size_t key = next("Transpose", {whole.inputs[1]}, turned);
     const std::size_t product = next("MatMul", {whole.inputs[0], key}, scores);
-    const std::size_t sum = next("Add", {product, whole.inputs[3]}, scores);
+    const std::size_t sum = is_biased ? next("Add", {product, whole.inputs[3]}, scores) : product;
     const std::size_t shares = next("Softmax", {sum}, scores);
     node_ = whole;
     node_.op = "MatMul";
     node_.attributes.clear();
     node_.inputs = {shares, whole.inputs[2]};
-    node_.note = "attention with a computed mask is timed as products, a sum and a softmax";
+    node_.note = is_biased
+                     ? "attention with a computed mask is timed as products, a sum and a softmax"
+                     : "attention with values of another width than keys is timed as products and "
+                       "a softmax, without its mask";
   }
 
   /// Whether an argument has the value that an activation needs. Refuses the call if not.
@@ -607,18 +615,20 @@ class reader {
     return is_it;
   }
 
-  void relu6() {
-    const bool clamps = node_.call == "clamp";
-    if (clamps && argument("max") == nullptr && argument("min") != nullptr) return clamp_min();
-    if (!needs(clamps ? "min" : "min_val", clamps ? std::nullopt : std::optional(-1.0), 0)) return;
-    if (!needs(clamps ? "max" : "max_val", clamps ? std::nullopt : std::optional(1.0), 6)) return;
-    clip_to_6();
+  void clip() {
+    const bool clamps = node_.call != "hardtanh";
+    for (const bool least : {true, false}) {
+      const std::string key = clamps ? (least ? "min" : "max") : (least ? "min_val" : "max_val");
+      const json::value* found = argument(key);
+      if (found != nullptr && !found->is_number()) return refuse("with computed limits");
+      if (found == nullptr && clamps) continue;
+      give_number(least ? "min" : "max", number(key, least ? -1 : 1));
+    }
   }
   void clip_to_6() {
     give_number("min", 0);
     give_number("max", 6);
   }
-  void clamp_min() { give_number("min", number("min")); }
   void hardsigmoid() { give_number("alpha", 1.0 / 6); }
   void gelu() {
     const json::value* found = argument("approximate");
@@ -738,13 +748,60 @@ class reader {
     for (std::size_t i = 0; i < all->size(); ++i) {
       if ((*all)[i].is_null()) continue;
       if (!(*all)[i].is_string()) wrong("indices", "is no list of tensors");
-      if (at) return refuse("by several tensors");
+      if (at) node_.op = "Choice";
       at = i;
+      node_.inputs.push_back(named((*all)[i].get<std::string>(), "indices"));
+      if (result_.values[node_.inputs.back()].type == element::boolean) {
+        return refuse("by truth values");
+      }
     }
     if (!at) wrong("indices", "names no tensor");
     give("axis", axis("indices", static_cast<std::int64_t>(*at), axes_of_input(0)));
-    node_.inputs.push_back(named((*all)[*at].get<std::string>(), "indices"));
-    if (result_.values[node_.inputs[1]].type == element::boolean) refuse("by truth values");
+  }
+
+  /// Copies of a tensor side by side, along axes that it has once.
+  void repeat() {
+    const json::value* times = argument("repeats");
+    if (times == nullptr || !times->is_array()) wrong("repeats", "is no list");
+    const std::vector<named_size>& x = extents(node_.inputs[0]);
+    if (times->size() < x.size()) wrong("repeats", "has fewer sizes than the tensor");
+    for (std::size_t i = 0; i < x.size(); ++i) {
+      if ((*times)[times->size() - x.size() + i] != 1 && x[i].size != 1) {
+        return refuse("of more than one position");
+      }
+    }
+  }
+
+  /// The tensor of which a condition replaces values by a number.
+  void where() {
+    for (const char* key : {"self", "other"}) {
+      const json::value* other = argument(key == std::string_view("self") ? "other" : "self");
+      const bool is_number = other != nullptr && !other->is_string();
+      if (is_number) return operand(key);
+    }
+    refuse("of two tensors");
+  }
+
+  /// A sum with products, as two nodes of which the last is the current one.
+  void batched_sum() {
+    const node whole = node_;
+    if (number("beta", 1) != 1) return refuse("with a factor of the sum");
+    if (number("alpha", 1) != 1) node_.note = "a factor of products is left out";
+    const std::size_t product =
+        add_value("", extents(whole.outputs[0]), result_.values[whole.outputs[0]].type);
+    node_.outputs = {product};
+    finish();
+    node_ = whole;
+    node_.op = "Add";
+    node_.flops.reset();
+    node_.inputs = {product, reference("self")};
+  }
+
+  /// The number of experts of a token.
+  void routing() {
+    const std::size_t experts = reference("experts");
+    if (experts == no_value || extents(experts).empty()) wrong("experts", "is no list of experts");
+    give("top_k", extents(experts).back().size);
   }
 
   void einsum() {
@@ -901,9 +958,13 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
     {"embedding", {"Gather", {"weight", "indices"}}},
     {"index", {"Gather", {"self"}, &reader::index}},
     {"linear", {"Linear", {"input", "weight", "bias?"}}},
-    {"routed_linear", {"RoutedLinear", {"input", "weight", "scales?"}}},
+    {"gather", {"Choice", {"self", "index"}}},
+    {"masked_fill", {"Mask", {"self"}}},
+    {"where", {"Mask", {}, &reader::where}},
+    {"routed_linear", {"RoutedLinear", {"input", "weight", "scales?"}, &reader::routing}},
     {"topk", {"TopK", {"self"}, &reader::topk}},
     {"mm bmm", {"MatMul", {"self", "mat2"}}},
+    {"baddbmm", {"MatMul", {"batch1", "batch2"}, &reader::batched_sum}},
     {"matmul", {"MatMul", {"self", "other"}}},
     {"einsum", {"Einsum", {"tensors*"}, &reader::einsum}},
     {"addmm", {"Gemm", {"mat1", "mat2", "self"}, &reader::matrix_sum}},
@@ -934,8 +995,7 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
     {"hardsigmoid", {"HardSigmoid", {"self"}, &reader::hardsigmoid}},
     {"gelu", {"Gelu", {"self"}, &reader::gelu}},
     {"relu6", {"Clip", {"self"}, &reader::clip_to_6}},
-    {"hardtanh clamp", {"Clip", {"self"}, &reader::relu6}},
-    {"clamp_min", {"Clip", {"self"}, &reader::clamp_min}},
+    {"hardtanh clamp clamp_min", {"Clip", {"self"}, &reader::clip}},
     {"leaky_relu", {"LeakyRelu", {"self"}, &reader::leaky_relu}},
     {"elu", {"Elu", {"self"}, &reader::elu}},
     {"glu", {"Split", {"self"}, &reader::glu}},
@@ -962,6 +1022,7 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
      {"Split", {"self"}, &reader::split}},
     {"unbind", {"Unbind", {"self"}, &reader::split}},
     {"expand expand_as", {"Expand", {"self"}}},
+    {"repeat", {"Expand", {"self"}, &reader::repeat}},
     {"permute transpose t numpy_T movedim swapaxes", {"Transpose", {"self"}, &reader::transpose}},
     {"to _to_copy type_as", {"Cast", {"self"}, &reader::cast}},
     {"alpha_dropout feature_alpha_dropout", {"View", {"input|self"}, &reader::alpha_dropout}},

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <numeric>
 #include <unordered_map>
 
@@ -334,7 +335,7 @@ view batched_product(converter& to, const view& x, const view& y) {
   const std::int64_t batch = elements(dims(x.extents.begin(), x.extents.end() - 2));
   // A gemm of batch 1 has weights.
   if (batch == 1 || to.is_batch(batch)) throw unknown("of two activations, one per image");
-  op::gemm created{to.plain(x.extents[axes_count - 2]), to.plain(y.extents.back()),
+  op::gemm created{x.extents[axes_count - 2], to.plain(y.extents.back()),
                    to.plain(x.extents.back()), batch};
   std::vector<view> operands;
   for (const auto& [value, flag] :
@@ -373,8 +374,16 @@ view einsum(converter& to) {
   for (const char c : axes[0]) {
     if (!has(result, c)) summed += c;
   }
-  const auto ordered = [&](std::size_t i, const std::string& as) {
+  std::map<char, std::int64_t> by_letter;
+  const auto extents_of = [&](const std::string& letters) {
+    dims all;
+    for (const char c : letters) all.push_back(by_letter.at(c));
+    return all;
+  };
+  /// A factor with the axes of the batch, then two that join the others.
+  const auto ordered = [&](std::size_t i, const std::string& first, const std::string& second) {
     const view& x = to.source(i);
+    const std::string as = batch + first + second;
     std::vector<std::size_t> order;
     for (const char c : as) order.push_back(axes[i].find(c));
     std::vector<std::size_t> sorted = order;
@@ -383,15 +392,24 @@ view einsum(converter& to) {
       if (sorted[axis] != axis || x.extents.size() != sorted.size()) {
         throw other_form();
       }
+      by_letter[axes[i][axis]] = x.extents[axis];
     }
-    return x.permuted(order);
+    dims joined;
+    for (const char c : batch) joined.push_back(by_letter.at(c));
+    joined.push_back(elements(extents_of(first)));
+    joined.push_back(elements(extents_of(second)));
+    return to.seen_as(x.permuted(order), joined);
   };
-  if (rows.size() != 1 || columns.size() != 1 || summed.size() != 1 ||
-      batch + rows + columns != result) {
+  if (rows.empty() || columns.empty() || summed.empty()) {
     throw other_form();
   }
-  return batched_product(to, ordered(0, batch + rows + summed),
-                         ordered(1, batch + summed + columns));
+  const view x = ordered(0, rows, summed);
+  const view y = ordered(1, summed, columns);
+  const std::string computed = batch + rows + columns;
+  const view z = batched_product(to, x, y).memory().viewed(extents_of(computed));
+  std::vector<std::size_t> order;
+  for (const char c : result) order.push_back(computed.find(c));
+  return std::ranges::is_sorted(order) ? z : z.permuted(order);
 }
 
 view matmul(converter& to) {
@@ -447,18 +465,17 @@ view routed_linear(converter& to) {
   const dims& weights = to.weight(1).extents;
   const dims& result = to.extents();
   const bool scatter = to.of().has_input(2);
-  if (weights.size() != 3 || x.extents.size() != 2 || result.size() != 2 || x.order ||
-      x.extents.back() != weights[2]) {
-    throw bad_node("its weights do not fit the tensor");
-  }
-  const std::int64_t rows = std::max(x.extents[0], result[0]);
-  const std::int64_t tokens = std::min(x.extents[0], result[0]);
-  const op::routed_gemm created{.tokens = tokens,
+  const bool fits = weights.size() == 3 && x.extents.size() == 2 && result.size() == 2 &&
+                    !x.order && (x.extents.back() == weights[2] || x.extents.back() == weights[1]);
+  const std::int64_t top_k = to.of().integer("top_k", 1);
+  const std::int64_t rows = fits ? std::max(x.extents[0], result[0]) : 0;
+  if (!fits || top_k < 1 || rows % top_k != 0) throw bad_node("its weights do not fit the tensor");
+  const op::routed_gemm created{.tokens = rows / top_k,
                                 .experts = to.plain(weights[0]),
-                                .top_k = to.plain(rows / tokens),
+                                .top_k = to.plain(top_k),
                                 .n = to.plain(result[1]),
-                                .k = to.plain(weights[2]),
-                                .gather = !scatter,
+                                .k = to.plain(x.extents.back()),
+                                .gather = !scatter && x.extents[0] * top_k == rows,
                                 .scatter = scatter};
   std::vector<view> operands{x};
   if (scatter) operands.push_back(to.source(2));
@@ -468,9 +485,13 @@ view routed_linear(converter& to) {
 view topk(converter& to) {
   const view& x = to.source(0);
   const dims& result = to.extents();
-  if (x.extents.size() != 2 || x.order) throw unknown("of other than a matrix");
-  return to.append(op::topk{x.extents[0], to.plain(x.extents[1]), to.plain(result[1]),
-                            to.of().integer("normalized", 0) != 0},
+  if (x.extents.size() < 2) throw unknown("of a vector");
+  if (to.of().outputs.size() > 1) {
+    to.set(1, view{source_kind::input, to.extents(1), to.extents(1)});
+  }
+  const std::int64_t columns = x.extents.back();
+  return to.append(op::topk{elements(x.extents) / columns, to.plain(columns),
+                            to.plain(result.back()), to.of().integer("normalized", 0) != 0},
                    {x});
 }
 
@@ -490,13 +511,17 @@ view embedding(converter& to, const view& table) {
                    {indices});
 }
 
+view slice_of(converter& to, view x, std::size_t axis, std::int64_t begin, std::int64_t size,
+              const dims& result);
+
 /// Positions of an activation along an axis, in an order that is a constant.
 view selection(converter& to, const view& x, std::size_t axis) {
   const std::int64_t others = elements(x.extents) / x.extents[axis];
   const std::int64_t count = elements(to.extents()) / others;
   if (count < 1 || count * others != elements(to.extents())) throw bad_node("its rows do not fit");
   to.note("a tensor at constant positions is timed as a copy of as many elements");
-  if (count <= x.extents[axis]) {
+  if (count < x.extents[axis]) return slice_of(to, x, axis, 0, count, to.extents());
+  if (count == x.extents[axis]) {
     return to.append(op::slice{x.extents, {static_cast<std::int64_t>(axis)}, {0}, count}, {x})
         .viewed(to.extents());
   }
@@ -504,6 +529,28 @@ view selection(converter& to, const view& x, std::size_t axis) {
   op::pad longer{x.extents, {none}, {none}};
   longer.after.sizes[axis] = count - x.extents[axis];
   return to.append(longer, {x}).viewed(to.extents());
+}
+
+/// Values at computed positions, of which there are no more along an axis than the tensor has.
+view choice(converter& to) {
+  const view& x = to.source(0);
+  const std::int64_t count = elements(to.extents());
+  for (std::size_t axis = x.extents.size(); axis-- > 1;) {
+    const std::int64_t others = elements(x.extents) / x.extents[axis];
+    if (count % others != 0 || count / others >= x.extents[axis]) continue;
+    to.note("values at computed positions are timed as a copy of as many elements");
+    return slice_of(to, x, axis, 0, count / others, to.extents());
+  }
+  throw unknown("from computed positions");
+}
+
+view expanded(const view& x, const dims& result);
+
+/// A tensor of which numbers replace some elements.
+view without_mask(converter& to) {
+  const view& x = to.source(0);
+  to.note("masks that replace values by a number are left out");
+  return x.extents == to.extents() ? x : expanded(x, to.extents());
 }
 
 // Attention.
@@ -694,8 +741,11 @@ view rotary(converter& to) {
     };
     return ends_so(cosines.extents) && ends_so(sines.extents);
   };
-  const bool heads_first = are({1, x.extents[2], x.extents[3]});
-  if (!heads_first && !are({x.extents[1], 1, x.extents[3]})) {
+  // Of each row, or of half of it.
+  const std::int64_t width = cosines.extents.empty() ? 0 : cosines.extents.back();
+  const bool fits = width == x.extents[3] || width * 2 == x.extents[3];
+  const bool heads_first = fits && are({1, x.extents[2], width});
+  if (!heads_first && (!fits || !are({x.extents[1], 1, width}))) {
     throw unknown("of positions that heads do not share");
   }
   const std::vector<std::size_t> order =
@@ -761,9 +811,13 @@ view clip(converter& to) {
   };
   const auto least = bound(1, "min");
   const auto most = bound(2, "max");
-  if (least == 0.0 && most == 6.0) return activation_of(to, op::activation_kind::relu6);
   if (least && !most) return activation_near(to, op::activation_kind::relu, "min", *least, 0);
-  throw unknown("with other limits than 0 and 6");
+  if (least != 0.0 || most != 6.0) {
+    to.note(fmt::format("{} with limits {} and {} is timed as with 0 and 6", to.of().kind(),
+                        least ? fmt::format("{:.4g}", *least) : "none",
+                        most ? fmt::format("{:.4g}", *most) : "none"));
+  }
+  return activation_of(to, op::activation_kind::relu6);
 }
 
 view dropout(converter& to) {
@@ -870,7 +924,8 @@ std::optional<view> with_constant(converter& to) {
   for (std::size_t i = 0; i < 2; ++i) {
     const view& constant = to.input(i);
     if (constant.from != source_kind::constant) continue;
-    const view& x = to.source(1 - i);
+    const bool is_weight = to.input(1 - i).from == source_kind::weight;
+    const view x = is_weight ? learned_rows(to, to.input(1 - i)) : to.source(1 - i);
     if (elements(constant.extents) > 1) {
       to.note(fmt::format("{} with a constant tensor is timed as with a number", to.of().kind()));
     }
@@ -880,14 +935,33 @@ std::optional<view> with_constant(converter& to) {
   return std::nullopt;
 }
 
+/// The product of two tensors, of which one may have to be repeated to be as large as the result.
+view multiply_two(converter& to, view x, view y) {
+  if (x.extents != to.extents()) std::swap(x, y);
+  if (x.extents != to.extents()) x = to.in_order(expanded(x, to.extents()), to.extents());
+  const auto ordered = in_one_order({x, y});
+  x = ordered[0];
+  y = ordered[1];
+  dims factors(x.extents.size() - y.extents.size(), 1);
+  factors.insert(factors.end(), y.extents.begin(), y.extents.end());
+  op::multiply created{x.extents, {}};
+  if (factors == created.dims) {
+    created.dims = common_extents(x, y);
+  } else {
+    created.dims1 = factors;
+  }
+  return to.append(created, {x, y});
+}
+
 view add_two(converter& to, view x, view y) {
   x = x.without_repeats();
   y = y.without_repeats();
   if (x.extents != y.extents) {
     if (x.extents != to.extents()) std::swap(x, y);
     const auto rows = repeated_rows(to, x.extents, y.extents, elements(y.extents));
-    if (!rows || x.extents != to.extents()) throw unknown("of tensors with different sizes");
-    return to.append(op::add{*rows, true}, {x, y});
+    if (rows && x.extents == to.extents()) return to.append(op::add{*rows, true}, {x, y});
+    to.note("a sum that repeats a tensor within an image is timed as a product");
+    return multiply_two(to, x, y);
   }
   const auto ordered = in_one_order({x, y});
   x = ordered[0];
@@ -958,22 +1032,7 @@ view multiply(converter& to) {
     const view& weight = to.input(i);
     if (weight.from == source_kind::weight) return multiply_learned(to, to.source(1 - i), weight);
   }
-  view x = to.source(0).without_repeats();
-  view y = to.source(1).without_repeats();
-  if (x.extents != to.extents()) std::swap(x, y);
-  if (x.extents != to.extents()) throw unknown("of two tensors that are both repeated");
-  const auto ordered = in_one_order({x, y});
-  x = ordered[0];
-  y = ordered[1];
-  dims factors(x.extents.size() - y.extents.size(), 1);
-  factors.insert(factors.end(), y.extents.begin(), y.extents.end());
-  op::multiply created{x.extents, {}};
-  if (factors == created.dims) {
-    created.dims = common_extents(x, y);
-  } else {
-    created.dims1 = factors;
-  }
-  return to.append(created, {x, y});
+  return multiply_two(to, to.source(0).without_repeats(), to.source(1).without_repeats());
 }
 
 // Parts and sums of tensors.
@@ -982,8 +1041,12 @@ view multiply(converter& to) {
 view learned_rows(converter& to, const view& weight) {
   const std::int64_t rows = weight.extents.front();
   const std::int64_t columns = elements(weight.written);
-  if (!to.is_batch(rows) || elements(weight.extents) != rows * columns) {
-    throw unknown("of a weight");
+  if (!to.is_batch(rows)) throw unknown("of a weight");
+  if (elements(weight.extents) != rows * columns) {
+    to.note("a parameter that is repeated within an image is an embedding of single values");
+    const std::int64_t count = elements(weight.extents);
+    const view index{source_kind::input, {count}, {count}};
+    return to.append(op::embedding{count, columns, 1}, {index}).memory().viewed(weight.extents);
   }
   to.note("a parameter that each image gets is an embedding of one row");
   const view index{source_kind::input, {rows}, {rows}};
@@ -1121,6 +1184,7 @@ view part(converter& to) {
   const dims& result = to.extents();
   std::size_t axis = axis_of(to.of().integer("axis", 0), x.extents.size());
   if (elements(x.extents) == elements(result)) return x.viewed(result);
+  if (elements(result) == 0) return view{source_kind::constant, result, result};
   std::int64_t begin = to.of().integer("begin", 0);
   if (const std::int64_t step = to.of().integer("step", 1); step > 1) {
     const bool divides = begin >= 0 && begin < step && x.extents[axis] % step == 0 &&
@@ -1466,6 +1530,8 @@ const std::unordered_map<std::string_view, rule> rules{
     {"LogSoftmax", softmax},
     {"TopK", topk},
     {"RoutedLinear", routed_linear},
+    {"Choice", choice},
+    {"Mask", without_mask},
     {"Add", add},
     {"Sum", add},
     {"Mul", multiply},

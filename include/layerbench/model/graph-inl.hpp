@@ -72,8 +72,12 @@ LAYERBENCH_INLINE bool connects(const dims& from, const dims& to) {
   // Tensors of so few axes are row-major in every layout.
   const bool has_rows = deep.size() == 3 && flat.front() % (deep[0] * deep[1]) == 0;
   const bool splits_rows = deep.size() == 2 && to.front() % from.front() == 0;
-  return flat.size() == 2 && (from.front() == to.front() || has_rows || splits_rows) &&
-         elements(from) == elements(to);
+  const bool is_matrix =
+      flat.size() == 2 && (from.front() == to.front() || has_rows || splits_rows);
+  const auto [fewer, more] = std::minmax(from.front(), to.front());
+  const bool groups_rows =
+      flat.size() == 3 && deep.size() == 3 && flat.back() == deep.back() && more % fewer == 0;
+  return (is_matrix || groups_rows) && elements(from) == elements(to);
 }
 
 LAYERBENCH_INLINE bool connects(const op::any& reader, const dims& from, const dims& to) {

@@ -78,9 +78,9 @@ namespace detail {
 /// their readers read their source.
 [[nodiscard]] std::vector<layer> inference_layers(const graph& g);
 
-/// Whether a tensor of extents `from` can be read as `to`: equal, or flattened after the batch; the
-/// first two of three axes, such as steps and sequences, also as one. Rows of a matrix may be split
-/// into equal parts, such as the heads of a token; they are joined again only into three axes.
+/// Whether a tensor of extents `from` can be read as `to`: equal, flattened after the batch, with
+/// the first two of three axes as one, or grouped otherwise, as windows are. Rows of a matrix may
+/// be split into equal parts, such as the heads of a token, and joined again only into three axes.
 [[nodiscard]] bool connects(const dims& from, const dims& to);
 
 /// The same for a source of `reader`. Products do not split rows: at batch 1 the rows of a layer
