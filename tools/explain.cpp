@@ -14,6 +14,7 @@
 #include <layerbench/result/verbose_log.hpp>
 
 #include "commands.hpp"
+#include "import/read_log.hpp"
 #include "import/read_verbose.hpp"
 
 namespace layerbench::tool {
@@ -37,7 +38,7 @@ std::string instruction_set_here() {
 }
 
 void run(const explain_options& options, const common_options& common) {
-  const result::verbose_log log = result::read_verbose(std::filesystem::path(options.log));
+  const result::verbose_log log = importer::read_log(options.log);
   const result::verbose_step step = result::step_of(log, options.one_step);
   const importer::logged_model calls = importer::logged_model_of(log, step);
   analysis::log_machine machine = options.machine;
@@ -55,11 +56,13 @@ void run(const explain_options& options, const common_options& common) {
 
 void add_explain(CLI::App& app) {
   CLI::App* command = app.add_subcommand(
-      "explain", "Says why an application is slower than its primitives, by oneDNN's log of it");
+      "explain", "Says why an application is slower than its primitives, by a log of its calls");
   const auto options = std::make_shared<explain_options>();
   command
-      ->add_option("log", options->log,
-                   "The log of the application (ONEDNN_VERBOSE=2, ONEDNN_VERBOSE_TIMESTAMP=1)")
+      ->add_option(
+          "log", options->log,
+          "The log of the application: oneDNN's (ONEDNN_VERBOSE=2, ONEDNN_VERBOSE_TIMESTAMP=1), "
+          "ONNX Runtime's profile, PyTorch's trace or OpenVINO's graph")
       ->required();
   command->add_option("results", options->files,
                       "Results of bench_model with the shape file that 'layerbench import verbose' "

@@ -15,6 +15,7 @@
 
 #include "commands.hpp"
 #include "import/import.hpp"
+#include "import/read_log.hpp"
 #include "import/read_verbose.hpp"
 
 namespace layerbench::tool {
@@ -74,7 +75,7 @@ void run_verbose(const import_command& command) {
   if (options.batch || !options.bound.empty() || !options.inputs.empty() || command.no_softmax) {
     throw usage_error("--batch, --bind, --input and --no-softmax are for models, not for logs");
   }
-  const result::verbose_log log = result::read_verbose(std::filesystem::path(command.file));
+  const result::verbose_log log = importer::read_log(command.file);
   const result::verbose_step step = result::step_of(log, command.one_step);
   const std::string name =
       options.name.empty() ? importer::model_name_of(command.file) : options.name;
@@ -113,12 +114,13 @@ void add_import(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("import",
                          "Writes the shape file of an ONNX or PyTorch model, or of the calls in "
-                         "oneDNN's log");
+                         "an application's log");
   const auto options = std::make_shared<import_command>();
   command
       ->add_option("format", options->format,
                    "Form of the model: onnx; torch, the calls that tools/from_torch.py --export "
-                   "writes; or verbose, the log of oneDNN with ONEDNN_VERBOSE=2")
+                   "writes; or verbose, the log of an application: oneDNN's with ONEDNN_VERBOSE=2, "
+                   "ONNX Runtime's profile, PyTorch's trace or OpenVINO's graph")
       ->required()
       ->check(CLI::IsMember({"onnx", "torch", "verbose"}));
   command->add_option("file", options->file, "The model, whose weights are not read; or the log")

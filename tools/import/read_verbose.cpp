@@ -310,6 +310,7 @@ entry copy(const verbose_primitive& of) {
 entry entry_of(const verbose_primitive& of) {
   if (of.prop.starts_with("backward")) throw not_a_layer{of.prop};
   if (of.engine != "cpu") throw not_a_layer{"engine " + of.engine};
+  if (of.problem.empty()) throw not_a_layer{"its sizes are not in the log"};
   if (of.kind == "convolution" || of.kind == "deconvolution") return convolution(of);
   if (of.kind == "matmul" || of.kind == "inner_product") return product(of);
   if (of.kind.starts_with("pooling")) return pool(of);
@@ -582,8 +583,8 @@ void name_batch(json::value& header, json::value& layers) {
 }
 
 std::string source_of(const result::verbose_log& log, const logged_model& model) {
-  std::string text =
-      fmt::format("log of oneDNN {}, {} calls of a step", log.version, model.layers.size());
+  std::string text = fmt::format("log of {}{}{}, {} calls of a step", log.library,
+                                 log.version.empty() ? "" : " ", log.version, model.layers.size());
   std::string_view separator = "; incomplete, without ";
   for (const auto& [kind, of] : model.unknown) {
     text += fmt::format("{}{} {}", separator, of.count, kind);
@@ -633,6 +634,7 @@ void report_logged(const result::verbose_log& log, const result::verbose_step& s
     }
   }
   if (!is_quiet()) {
+    for (const std::string& note : log.notes) say("note: " + note);
     for (const auto& [note, count] : model.notes) {
       say(fmt::format("note: {}{}", note, count > 1 ? fmt::format(" ({} times)", count) : ""));
     }

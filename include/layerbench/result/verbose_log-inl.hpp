@@ -52,9 +52,13 @@ LAYERBENCH_INLINE std::string_view verbose_primitive::setting(std::string_view k
 }
 
 LAYERBENCH_INLINE bool verbose_primitive::is_reference() const {
-  // Kernels in kernels stand behind a '+', those of products in convolutions behind "gemm:".
-  return std::ranges::any_of(split(implementation, '+'), [](std::string_view part) {
+  // Kernels in kernels stand behind a '+', those of products in convolutions behind "gemm:". Other
+  // libraries' logs have names of layers behind a blank.
+  const std::string_view kernel =
+      std::string_view(implementation).substr(0, implementation.find(' '));
+  return std::ranges::any_of(split(kernel, '+'), [](std::string_view part) {
     return part.starts_with("ref") || part.starts_with("simple") || part.starts_with("nspc_ref") ||
+           part.starts_with("aten::_slow") || part.starts_with("aten::slow") ||
            part.ends_with("gemm:ref");
   });
 }

@@ -54,11 +54,13 @@ struct verbose_record {
 
 struct verbose_log {
   std::string file;
-  std::string version;        ///< of oneDNN; empty: unknown
-  std::string isa;            ///< the library's words for the instructions that it may use
-  std::int64_t threads = 0;   ///< of the library; 0: unknown
-  std::size_t processes = 0;  ///< lines "info,oneDNN v"
-  std::size_t damaged = 0;    ///< cut lines, and lines that another process wrote into
+  std::string library = "oneDNN";  ///< whose calls these are
+  std::string version;             ///< of the library; empty: unknown
+  std::string isa;                 ///< the library's words for the instructions that it may use
+  std::int64_t threads = 0;        ///< of the library; 0: unknown
+  std::size_t processes = 0;       ///< lines "info,oneDNN v"
+  std::size_t damaged = 0;         ///< cut lines, and lines that another process wrote into
+  std::vector<std::string> notes = {};  ///< what the log lacks, for people
   std::vector<verbose_primitive> primitives = {};
   std::vector<verbose_record> records = {};
 };

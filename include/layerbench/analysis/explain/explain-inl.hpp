@@ -139,8 +139,9 @@ class measured_calls {
                       fmt::format("has times of calls of the log as {}, but there are others as {}",
                                   conditions, conditions_));
     }
-    differs("backend", of.backend, "onednn");
     differs("layout", of.parameter("layout", "nhwc"), calls.layout == "any" ? "" : calls.layout);
+    if (log.library != "oneDNN") return;
+    differs("backend", of.backend, "onednn");
     differs("version", value_of(file, "onednn_version"), log.version);
     const instruction_set* measured =
         find_set(value_of(file, "onednn_isa"), &instruction_set::kernel);
@@ -396,7 +397,8 @@ class explainer {
     to.seconds = between;
     to.at_most = true;
     to.calls = result_.calls.size();
-    to.text = "the application or its framework, such as ops that do not call oneDNN";
+    to.text = "the application or its framework";
+    if (log_.library == "oneDNN") to.text += ", such as ops that do not call oneDNN";
   }
 
   void add_creation(std::size_t created, std::size_t anew, double beside_creation) {
@@ -434,8 +436,10 @@ class explainer {
 
   void add_notes() {
     std::ranges::copy(measured_.notes(), std::back_inserter(result_.notes));
+    std::ranges::copy(log_.notes, std::back_inserter(result_.notes));
     if (log_.damaged > 0) {
-      result_.notes.push_back(fmt::format("{} cut or mixed lines are left out", log_.damaged));
+      result_.notes.push_back(
+          fmt::format("{} cut or mixed lines or events are left out", log_.damaged));
     }
     if (log_.processes > 1) {
       result_.notes.push_back(fmt::format(
@@ -466,8 +470,8 @@ class explainer {
     }
     if (sorted.size() > most) to.text += fmt::format("; and {} more", sorted.size() - most);
     if (to.cause != slowdown::instructions) return;
-    to.text += fmt::format("; the log's library may use '{}'{}", log_.isa,
-                           machine_.isa.empty() ? "" : ", the machine has " + machine_.isa);
+    if (!log_.isa.empty()) to.text += fmt::format("; the log's library may use '{}'", log_.isa);
+    if (!machine_.isa.empty()) to.text += "; the machine has " + machine_.isa;
   }
 
   const result::verbose_log& log_;

@@ -33,7 +33,9 @@ namespace layerbench::analysis {
   }
   return {
       {"schema", 1},
-      {"onednn_version", of.log->version},
+      {"library", of.log->library},
+      {"version", of.log->version},
+      {"onednn_version", of.log->library == "oneDNN" ? of.log->version : ""},
       {"isa", of.log->isa},
       {"threads", of.log->threads},
       {"steps", of.steps},

@@ -44,10 +44,14 @@ namespace layerbench::analysis {
 /// The step, what could be gained, the largest first, and the `most` longest calls.
 [[nodiscard]] inline std::string text(const explanation& of, std::size_t most) {
   const auto ms = [](double seconds) { return format::milliseconds(seconds); };
-  std::string result =
-      fmt::format("oneDNN {}, {}, {} thread{}; {} step{} of {} calls\n", of.log->version,
-                  of.log->isa, of.log->threads, of.log->threads == 1 ? "" : "s", of.steps,
-                  of.steps == 1 ? "" : "s", of.calls.size());
+  std::string result = of.log->library;
+  if (!of.log->version.empty()) result += ' ' + of.log->version;
+  if (!of.log->isa.empty()) result += ", " + of.log->isa;
+  if (of.log->threads > 0) {
+    result += fmt::format(", {} thread{}", of.log->threads, of.log->threads == 1 ? "" : "s");
+  }
+  result +=
+      fmt::format("; {} step{} of {} calls\n", of.steps, of.steps == 1 ? "" : "s", of.calls.size());
   result += fmt::format("per step {} ms in calls, {} ms in the usual one; {}; {}\n", ms(of.seconds),
                         ms(of.usual),
                         of.creation ? ms(*of.creation) + " ms in creation" : "creation not logged",
