@@ -26,7 +26,7 @@ using ::testing::SizeIs;
 timing runs_of(const std::vector<std::vector<double>>& runs) {
   timing result{};
   for (const auto& item : runs) {
-    timing run{{}, {}, {result.runs.size()}};
+    timing run{.rounds = {}, .runs = {result.runs.size()}};
     for (const double seconds : item) {
       run.rounds[{0, static_cast<std::int64_t>(run.rounds.size())}] = seconds;
     }

@@ -17,7 +17,7 @@ namespace analysis_ratio_test {
 
 /// Rounds of one run.
 timing one_run(const std::vector<double>& seconds) {
-  timing result{{}, {}, {0}};
+  timing result{.rounds = {}, .runs = {0}};
   for (const double second : seconds) {
     result.rounds[{0, static_cast<std::int64_t>(result.rounds.size())}] = second;
   }

@@ -55,8 +55,8 @@ dims numbers_of(const json::value& list, std::int64_t least, std::int64_t most) 
 
 /// Axes by their strides, the largest first; empty if elements lie apart or are repeated.
 std::string order_of(const dims& extents, const dims& strides) {
-  constexpr std::size_t most_axes = 12;
-  if (strides.size() != extents.size() || extents.size() > most_axes) return {};
+  constexpr std::size_t most_of_onednn = 12;
+  if (strides.size() != extents.size() || extents.size() > most_of_onednn) return {};
   std::string order = op::plain_order(extents);
   const auto stride = [&](char axis) { return strides[static_cast<std::size_t>(axis - 'a')]; };
   std::ranges::stable_sort(order, [&](char a, char b) { return stride(a) > stride(b); });
