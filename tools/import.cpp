@@ -120,7 +120,7 @@ void add_import(CLI::App& app) {
       ->add_option("format", options->format,
                    "Form of the model: onnx; torch, the calls that tools/from_torch.py --export "
                    "writes; or verbose, the log of an application: oneDNN's with ONEDNN_VERBOSE=2, "
-                   "ONNX Runtime's profile, PyTorch's trace or OpenVINO's graph")
+                   "ONNX Runtime's profile, PyTorch's trace or OpenVINO's graph or counters")
       ->required()
       ->check(CLI::IsMember({"onnx", "torch", "verbose"}));
   command->add_option("file", options->file, "The model, whose weights are not read; or the log")

@@ -594,7 +594,7 @@ bool converter::match_axes_of(std::size_t at) {
     if (!reader.inputs[i]) continue;
     layer& writer = result_.layers[*reader.inputs[i]];
     const dims from = result_extents(writer.op);
-    const dims to = model::detail::of_role(reader.op, op::role::source).at(i).extents;
+    const dims to = source_extents(reader.op, i);
     if (from.size() == to.size() || model::detail::connects(from, to)) continue;
     const bool is_wider = from.size() > to.size();
     auto widened = is_wider ? with_axes(reader.op, to, from, end_of_edge::source)
@@ -606,30 +606,33 @@ bool converter::match_axes_of(std::size_t at) {
   return has_changed;
 }
 
-/// Layers that work by element or by row do not care how the other axes are split. Those with many
-/// axes get fewer where that saves copies: a product before them has a row per token of a window,
-/// what they write is the same memory.
+/// Gives layers by element or by row fewer axes where this saves copies: their result does not
+/// depend on how the other axes are split. For example, a product writes a row per token, and the
+/// norm behind it reads windows.
 void converter::join_axes() {
   const reader_map readers = readers_of_layers();
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
+    std::set<std::size_t> judged;  // in the group of an earlier layer
     for (std::size_t i = 0; i < result_.layers.size(); ++i) {
+      if (judged.contains(i)) continue;
       const auto own = free_axes(result_.layers[i].op);
       const bool is_deep = own && own->extents.size() > 3;
-      has_changed = (is_deep && join_axes_of(i, own->extents, readers)) || has_changed;
+      has_changed = (is_deep && join_axes_of(i, own->extents, readers, judged)) || has_changed;
     }
   }
 }
 
 /// The same for a layer and all that have these extents and read one another. Returns whether they
 /// have changed.
-bool converter::join_axes_of(std::size_t first, const dims& extents, const reader_map& readers) {
+bool converter::join_axes_of(std::size_t first, const dims& extents, const reader_map& readers,
+                             std::set<std::size_t>& judged) {
   axes_freedom common{extents, false, false};
   std::vector<std::size_t> group{first};
+  std::set<std::size_t> inside{first};
   const auto include = [&](std::size_t at) {
     const auto own = free_axes(result_.layers[at].op);
-    if (!own || own->extents != extents || std::ranges::find(group, at) != group.end()) return;
-    group.push_back(at);
+    if (own && own->extents == extents && inside.insert(at).second) group.push_back(at);
   };
   for (std::size_t i = 0; i < group.size(); ++i) {
     const layer& of = result_.layers[group[i]];
@@ -646,9 +649,8 @@ bool converter::join_axes_of(std::size_t first, const dims& extents, const reade
     }
   }
   // Transposes around the group may have any axes, where only the group reads what they write.
-  const auto is_inside = [&](std::size_t at) {
-    return std::ranges::find(group, at) != group.end();
-  };
+  judged.insert(group.begin(), group.end());
+  const auto is_inside = [&](std::size_t at) { return inside.contains(at); };
   const auto follows = [&](std::size_t at) {
     return result_.layers[at].op.get<op::transpose>() != nullptr && !is_returned(at) &&
            std::ranges::all_of(readers.at(at), [&](const auto& of) { return is_inside(of.first); });
@@ -681,6 +683,8 @@ bool converter::join_axes_of(std::size_t first, const dims& extents, const reade
     }
     return copies;
   };
+  std::size_t least = copies_with(extents, false);
+  if (least == 0) return false;
   const std::int64_t all = elements(extents);
   std::vector<dims> candidates{{all / extents.back(), extents.back()},
                                {extents[0], all / extents[0] / extents.back(), extents.back()},
@@ -688,12 +692,13 @@ bool converter::join_axes_of(std::size_t first, const dims& extents, const reade
   for (const std::size_t at : group) {
     for (std::size_t place = 0; place < result_.layers[at].inputs.size(); ++place) {
       const auto& input = result_.layers[at].inputs[place];
-      if (input) candidates.push_back(result_extents(result_.layers[*input].op));
+      if (!input || is_inside(*input)) continue;
+      dims from = result_extents(result_.layers[*input].op);
+      if (std::ranges::find(candidates, from) == candidates.end())
+        candidates.push_back(std::move(from));
     }
   }
   const dims* best = nullptr;
-  std::size_t least = copies_with(extents, false);
-  if (least == 0) return false;
   for (const dims& one : candidates) {
     const bool fits = one.size() > 1 && one.size() < 4 && elements(one) == all &&
                       (!common.keeps_first || one.front() == extents.front()) &&

@@ -296,11 +296,11 @@ class translator {
   /// Adds weights, a bias of this size, and a sum with a tensor like the result.
   void add_weights(std::int64_t results) {
     into_.memory += ' ' + tensor("wei", wei_);
-    if (!bias_.extents.empty() && elements(bias_.extents) == results) {
-      into_.memory += ' ' + tensor("bia", bias_);
-    }
+    const bool has_bias = !bias_.extents.empty() && elements(bias_.extents) == results;
+    if (has_bias) into_.memory += ' ' + tensor("bia", bias_);
     for (std::size_t i = 2; i < call_.inputs.size() && !call_.outputs.empty(); ++i) {
-      if (input(i).extents == dst_.extents) into_.attributes = "attr-post-ops:sum";
+      const bool is_bias = has_bias && i == words_.bias;
+      if (!is_bias && input(i).extents == dst_.extents) into_.attributes = "attr-post-ops:sum";
     }
   }
 

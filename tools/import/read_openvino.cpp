@@ -197,6 +197,7 @@ result::verbose_log read_counters(std::istream& text, std::string file) {
   for (std::string line; std::getline(text, line);) {
     if (line.ends_with('\r')) line.pop_back();
     std::vector<std::string_view> f = split(line, ';');
+    if (f.back().empty()) f.pop_back();  // the C++ program ends lines with the separator
     // Names of layers may have the separator.
     constexpr std::size_t fields = 6;  // name, status, type, implementation, real and CPU time
     if (f.size() < fields) continue;

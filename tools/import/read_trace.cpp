@@ -39,7 +39,8 @@ constexpr std::array<std::string_view, 6> argument_names{"input_type_shape", "ou
 /// The list in an argument; an empty one for other text.
 json::value list_in(const std::string& text) {
   json::value list = json::value::parse(text, nullptr, /*allow_exceptions=*/false);
-  return list.is_array() ? list : json::value::array();
+  if (!list.is_array()) list = json::value::array();  // a copy of deep lists would recurse
+  return list;
 }
 
 /// The numbers of a list; nothing if one is none from `least` to `most`.
@@ -53,10 +54,12 @@ dims numbers_of(const json::value& list, std::int64_t least, std::int64_t most) 
   return numbers;
 }
 
+/// Axes for which orders have letters, as oneDNN's tensors.
+constexpr std::size_t most_letters = 12;
+
 /// Axes by their strides, the largest first; empty if elements lie apart or are repeated.
 std::string order_of(const dims& extents, const dims& strides) {
-  constexpr std::size_t most_of_onednn = 12;
-  if (strides.size() != extents.size() || extents.size() > most_of_onednn) return {};
+  if (strides.size() != extents.size() || extents.size() > most_letters) return {};
   std::string order = op::plain_order(extents);
   const auto stride = [&](char axis) { return strides[static_cast<std::size_t>(axis - 'a')]; };
   std::ranges::stable_sort(order, [&](char a, char b) { return stride(a) > stride(b); });
@@ -77,7 +80,8 @@ std::vector<logged_operand> onnx_tensors(const json::value& list, bool is_blocke
     if (!one.is_object() || one.empty()) continue;
     tensor.type = one.begin().key();
     tensor.extents = numbers_of(one.begin().value(), 1, max_size);
-    if (!is_blocked) tensor.order = op::plain_order(tensor.extents);
+    const bool has_letters = tensor.extents.size() <= most_letters;
+    if (has_letters && !is_blocked) tensor.order = op::plain_order(tensor.extents);
   }
   return tensors;
 }
@@ -151,8 +155,11 @@ class trace_reader : public json::value::json_sax_t {
 
   bool start_object(std::size_t /*count*/) override {
     open('{');
-    if (depth_ == event_depth_) event_ = {};
-    if (depth_ == event_depth_) begin_ = duration_ = std::nullopt;
+    if (depth_ == event_depth_) {
+      event_ = {};
+      begin_ = duration_ = std::nullopt;
+      threads_ = 0;
+    }
     return true;
   }
   bool start_array(std::size_t /*count*/) override { return open('['); }
@@ -261,7 +268,6 @@ class trace_reader : public json::value::json_sax_t {
       // Values such as a learning rate differ from step to step.
       if (!has_primitive(event_.name)) event_.arguments.back().clear();
     }
-    threads_ = 0;
     is_onnx_ = is_onnx_ || is_node;
     const auto thread =
         threads_seen_.try_emplace(event_.thread, threads_seen_.size()).first->second;

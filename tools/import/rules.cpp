@@ -537,9 +537,12 @@ view choice(converter& to) {
   const std::int64_t count = elements(to.extents());
   for (std::size_t axis = x.extents.size(); axis-- > 1;) {
     const std::int64_t others = elements(x.extents) / x.extents[axis];
-    if (count % others != 0 || count / others >= x.extents[axis]) continue;
+    const std::int64_t length = count / others;
+    if (count % others != 0 || length > x.extents[axis]) continue;
     to.note("values at computed positions are timed as a copy of as many elements");
-    return slice_of(to, x, axis, 0, count / others, to.extents());
+    if (length < x.extents[axis]) return slice_of(to, x, axis, 0, length, to.extents());
+    return to.append(op::slice{x.extents, {static_cast<std::int64_t>(axis)}, {0}, length}, {x})
+        .viewed(to.extents());
   }
   throw unknown("from computed positions");
 }

@@ -68,6 +68,7 @@ LAYERBENCH_INLINE std::vector<layer> inference_layers(const graph& g) {
 
 LAYERBENCH_INLINE bool connects(const dims& from, const dims& to) {
   if (from == to) return true;
+  if (from.empty() || to.empty()) return false;
   const auto& [flat, deep] = from.size() < to.size() ? std::tie(from, to) : std::tie(to, from);
   // Tensors of so few axes are row-major in every layout.
   const bool has_rows = deep.size() == 3 && flat.front() % (deep[0] * deep[1]) == 0;
@@ -75,8 +76,8 @@ LAYERBENCH_INLINE bool connects(const dims& from, const dims& to) {
   const bool is_matrix =
       flat.size() == 2 && (from.front() == to.front() || has_rows || splits_rows);
   const auto [fewer, more] = std::minmax(from.front(), to.front());
-  const bool groups_rows =
-      flat.size() == 3 && deep.size() == 3 && flat.back() == deep.back() && more % fewer == 0;
+  const bool groups_rows = flat.size() == 3 && deep.size() == 3 && flat.back() == deep.back() &&
+                           fewer > 0 && more % fewer == 0;
   return (is_matrix || groups_rows) && elements(from) == elements(to);
 }
 
