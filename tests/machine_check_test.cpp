@@ -227,8 +227,8 @@ TEST(Disturbers, AreNoCommandsOfMeters) {
   busy = ::sysconf(_SC_CLK_TCK);
   EXPECT_THAT(watch.disturbers({}), HasSubstr("other programs"));
 
-  // All that the processor does is the command. The limit of a second ends it, but it may have been
-  // given less: the system counts it by samples.
+  // The command is all that the processor does. It ends after a second of processor time, of which
+  // the system may count less, since it counts by samples.
   const auto used_by_commands = [] {
     ::tms used{};
     ::times(&used);

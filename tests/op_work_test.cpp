@@ -884,6 +884,7 @@ TEST(any, is_found_again_by_its_name_and_key) {
   }
   EXPECT_FALSE(from_key("mine", plain.key()));
   EXPECT_FALSE(from_key("conv", plain.key() + ",type:f12"));
+  EXPECT_FALSE(from_key("conv", plain.key() + ",type:"));
   EXPECT_FALSE(from_key("conv", "n:1,c:2,h:8,w:8,k:4,r:9,s:3")) << "larger than the image";
 }
 

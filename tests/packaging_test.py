@@ -8,6 +8,7 @@ from wheel_test import ROOT, expect
 
 # Where a recipe has the version; that of Conan reads it.
 VERSION = {"conda/recipe.yaml": [r"^  version: (\S+)$"], "easybuild/*.eb": [r"^version = '(.+)'$"],
+           "phoronix/test-definition.xml": [r"<AppVersion>(.+)</AppVersion>"],
            "spack/package.py": [r'^    version\("(.+?)"', r"layerbench-([0-9.]+)\.tar"],
            "vcpkg/vcpkg.json": [r'^  "version": "(.+)"']}
 # Names of dependencies in CMakeLists.txt and in recipes.
@@ -31,7 +32,7 @@ def main():
             found = re.findall(place, text, re.MULTILINE)
             expect(found == [version], f"{recipe.name}: the version is {found}, in CMakeLists.txt {version}")
         # vcpkg has one version of each port, its newest.
-        for name, names in NAMES.items() if recipe.suffix != ".json" else ():
+        for name, names in NAMES.items() if recipe.suffix not in (".json", ".xml") else ():
             found = re.search(rf"""["' ]{names}["', @/[>=:a-z]+([0-9.]+)""", text, re.IGNORECASE)
             expect(found, f"{recipe.name}: no version of {name}")
             wrong = number(found[1]) != number(least[name])

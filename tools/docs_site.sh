@@ -6,7 +6,7 @@
 set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
-tools/setup.sh --docs
+[[ -x build/deps/docs/bin/mkdocs ]] || tools/setup.sh --docs
 # The pages, and what they link to, in folders as in the repository.
 pages=build/docs_pages
 rm -rf "$pages"

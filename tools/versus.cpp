@@ -42,16 +42,18 @@ void versus(const paired_run_options& chosen, const common_options& common,
   both.measure([](const analysis::comparison& all) { return all.sure; });
   constexpr std::size_t least = 2;
   const bool too_few = both.rounds() < std::min(analysis::min_pairs, chosen.rounds);
-  const error stopped(
-      fmt::format("{} after {} of {} rounds{}",
-                  both.interrupted() ? "interrupted" : "--max-time was over", both.rounds(),
-                  chosen.rounds, both.interrupted() ? "" : "; fewer than 3 give no verdict"),
-      both.interrupted() ? exit_code::interrupted : exit_code::incomplete);
-  if (both.rounds() < least) throw error(stopped);
+  const auto stopped = [&] {
+    const std::string at = fmt::format("after {} of {} rounds", both.rounds(), chosen.rounds);
+    if (both.interrupted()) return error("interrupted " + at, exit_code::interrupted);
+    return error(fmt::format("--max-time ended the run {}; fewer than {} give no verdict", at,
+                             analysis::min_pairs),
+                 exit_code::incomplete);
+  };
+  if (both.rounds() < least) throw stopped();
   const analysis::comparison all = both.compared();
   both.note_without_effect(all);
   write(common, render(both, all, common.format, chosen.compare.shown));
-  if (both.interrupted() || too_few) throw error(stopped);
+  if (both.interrupted() || too_few) throw stopped();
   require_no_regression(all, chosen.compare);
 }
 

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Checks of the nodes of a cluster for ReFrame 4.10 or newer; docs/clusters.md shows how to run them.
 
-Partitions with the feature `layerbench` run them, those with `mpi`, too, the collectives. The programs are those of
-the PATH. Results of healthy nodes are the references; `layerbench compare` gives the verdicts.
+They run on partitions with the feature `layerbench`; collectives also need the feature `mpi`. The programs are those
+of the PATH. Results of healthy nodes are the references; `layerbench compare` gives the verdicts.
 """
 import pathlib
 import shlex

@@ -27,7 +27,7 @@ struct fusion_rule {
   /// The stages that follow it, in order. Each takes in at most one layer: `batchnorm`, which is
   /// folded into weights and bias, `add`, `activation`, or the kind of an activation.
   std::vector<std::vector<std::string>> then = {};
-  bool is_of_calls = false;             ///< it has `how` or `backend`, if only one that cannot run
+  bool is_of_calls = false;             ///< it has `how` or `backend`, even one that cannot run
   op::manner how = op::manner::direct;  ///< in which `ops` are called
   std::string backend = {};             ///< which computes them; empty: that of the step
   std::vector<dtype> types = {};        ///< of the steps that it is for; empty: all

@@ -82,12 +82,15 @@ LAYERBENCH_INLINE void correct_slowed_rounds(std::span<const timing_of_op> step)
   for (const auto& [op, rounds] : step) {
     if (const auto factor = detail::slowdown(*rounds)) slowdowns[op].push_back(*factor);
   }
+  std::map<std::string_view, double> factors;
+  for (auto& [op, all] : slowdowns) {
+    if (all.size() < stats::min_sample_size) continue;
+    factors[op] = std::max(1.0, stats::median(std::move(all)));
+  }
   for (const auto& [op, rounds] : step) {
-    std::vector<double>& of_op = slowdowns[op];
-    if (of_op.size() < stats::min_sample_size) continue;
-    std::ranges::sort(of_op);
-    const double factor = std::max(1.0, stats::quantile(of_op, 0.5));
-    for (const round_id& round : rounds->slowed) rounds->rounds.at(round) /= factor;
+    const auto factor = factors.find(op);
+    if (factor == factors.end()) continue;
+    for (const round_id& round : rounds->slowed) rounds->rounds.at(round) /= factor->second;
   }
 }
 

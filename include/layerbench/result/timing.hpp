@@ -31,9 +31,8 @@ struct timing {
   std::optional<double> padded_flops = {};  ///< FLOPs of one call, with those on padding
   bool own = false;                         ///< from rows of the case itself
 
-  /// The rounds that count. Disturbed rounds only count if fewer than three others remain, and of
-  /// them the slowed ones only if all are slowed. Rounds far above the others do not count if they
-  /// are rare.
+  /// The rounds that count: the undisturbed ones if there are three or more, else those that are
+  /// not slowed, else all. Rare rounds far above the others do not count.
   [[nodiscard]] std::map<round_id, double> counted() const;
 
   [[nodiscard]] double seconds() const;
@@ -56,9 +55,10 @@ struct timing_of_op {
   timing* rounds;
 };
 
-/// Divides the slowed rounds of a step by the factor by which those of their op are usually longer:
-/// the median over its timings that also have other rounds. Leaves them as they are if these are
-/// fewer than stats::min_sample_size: layers bound by memory are slowed less than others.
+/// Divides slowed rounds by the slowdown of their op: the median, over the op's timings with slowed
+/// and other rounds, of the ratio of their means. An op with fewer such timings than
+/// stats::min_sample_size stays as it is, since slowdowns differ between ops: those bound by memory
+/// are slowed less.
 void correct_slowed_rounds(std::span<const timing_of_op> step);
 
 /// The time of one call that is added up to the time of a step: the mean without stalls if the row

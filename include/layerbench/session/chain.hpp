@@ -120,11 +120,13 @@ class chain {
 
   /// Number of steps after which the caches hold what they hold in an endless loop of steps.
   [[nodiscard]] std::size_t warm_up_steps() const {
-    // With fresh inputs. The shared cache sees nothing of a step that a private one keeps.
+    // A margin for what is no tensor of the step: fresh inputs, code, buffers of the library.
     constexpr std::size_t margin = 4;
-    const std::size_t one_core = device().core_cache_bytes() / static_cast<std::size_t>(threads());
+    const std::size_t all_cores = device().core_cache_bytes();
+    const std::size_t one_core = all_cores / static_cast<std::size_t>(threads());
+    // A step that stays in a private cache does not depend on what the shared one holds.
     const bool is_small = margin * (bytes_ + workspace_bytes_) <= one_core;
-    return turns_that_warm(is_small ? one_core : device().cache_bytes(), bytes_);
+    return turns_that_warm(is_small ? all_cores : device().cache_bytes(), bytes_);
   }
 
   [[nodiscard]] std::size_t layers() const { return calls_.size(); }

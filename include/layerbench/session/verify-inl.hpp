@@ -295,12 +295,12 @@ LAYERBENCH_INLINE void verify(compute_device& device, const any_plan& plan,
   if (!expected) throw error("no reference formula to check the plan against");
   detail::trial_run trial(device, plan, seed, every_output);
   detail::exact_results exact(expected, trial.inputs(), device.is_host());
-  bool is_run = false;
+  bool holds_run = false;
   for (std::size_t i = 0; i < plan.operands().size(); ++i) {
     const op::operand& logical = plan.operands()[i].logical;
     if (logical.role != op::role::destination || logical.opaque) continue;
-    if (!is_run) trial.run(not_a_number);
-    is_run = !is_integer(logical.type);  // these run again, on another poison
+    if (!holds_run) trial.run(not_a_number);
+    holds_run = !is_integer(logical.type);  // the check of integers runs the plan on another poison
     std::vector<float> got;
     if (trial.downloads()) got = trial.downloaded(i);
     const auto bad = trial.downloads() ? first_non_finite(got) : trial.first_non_finite(i);
