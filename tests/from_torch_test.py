@@ -640,6 +640,15 @@ class Batch(unittest.TestCase):
         partly = calls(9)
         torch_export.join_written_parts(partly)
         self.assertEqual(partly, calls(9))
+        # A part is written twice, or the tensor is read before its last part is written.
+        twice, early = calls(8), calls(8)
+        twice[3:3] = [{**call, "name": f"{call['name']}_again"} for call in twice[1:3]]
+        twice[4]["args"] = {"self": "%a_again", "src": "%b_src"}
+        early.insert(3, {**early[-1], "name": "early"})
+        for other in (twice, early):
+            before = [dict(call) for call in other]
+            torch_export.join_written_parts(other)
+            self.assertEqual(other, before)
 
     def test_named_sizes(self):
         read = torch_export.input_sizes

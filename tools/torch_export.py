@@ -278,12 +278,17 @@ def join_written_parts(calls):
             gone += [part, last]
             axis = part['args']['dim'] if 'dim' in part['args'] else 0
             parts[part['args'].get('start', 0)] = (axis, part['dims'], last['args']['src'])
-        end = 0
-        for start, (axis, dims, _) in sorted(parts.items()):
-            whole = [end if i == axis else size for i, size in enumerate(dims)]
-            end = end + dims[axis] if start == end else -1
-        if not parts or whole[:axis] + [end] + whole[axis + 1:] != empty['dims'] or len(
-                {one[0] for one in parts.values()}) != 1:
+        axes = {axis for axis, _, _ in parts.values()}
+        if len(axes) != 1 or len(gone) != 1 + 2 * len(parts):  # none, or two parts at one start
+            continue
+        axis, end, fits = axes.pop() % len(empty['dims']), 0, True
+        for start, (_, dims, _) in sorted(parts.items()):
+            fits = fits and start == end and (
+                dims[:axis] + dims[axis + 1:] == empty['dims'][:axis] + empty['dims'][axis + 1:])
+            end += dims[axis]
+        early = [call for call in readers[empty['name']] if all(call is not one for one in gone)
+                 and calls.index(call) < calls.index(last)]
+        if not fits or end != empty['dims'][axis] or early:
             continue
         joined = {**empty, 'target': 'aten.cat.default', 'args': {
             'tensors': [source for _, (_, _, source) in sorted(parts.items())], 'dim': axis}}
