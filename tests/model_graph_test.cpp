@@ -162,9 +162,9 @@ TEST(load, lets_a_matrix_read_the_tokens_of_a_recurrent_layer) {
   EXPECT_EQ(g.layers[1].op.key(), "m:10,n:10,k:8");
 }
 
-TEST(load, lets_scores_of_heads_read_those_of_a_product) {
-  const std::string scores =
-      R"({"name": "scores", "op": "gemm", "shape": {"m": 5, "n": 5, "k": 4, "batch": ["batch", 3]}},)";
+TEST(load, lets_a_layer_group_rows_otherwise) {
+  const std::string scores = R"({"name": "scores", "op": "activation",
+                                 "shape": {"kind": "relu", "dims": [["batch", 3], 5, 5]}},)";
   const graph g = load_layers(scores + R"({"name": "shares", "op": "softmax",
                                            "shape": {"dims": ["batch", 15, 5], "axis": 2}})");
   EXPECT_EQ(g.layers[1].op.key(), "dims:2x15x5,axis:2");

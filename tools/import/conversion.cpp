@@ -613,12 +613,12 @@ void converter::join_axes() {
   const reader_map readers = readers_of_layers();
   for (bool has_changed = true; has_changed;) {
     has_changed = false;
-    std::set<std::size_t> judged;  // in the group of an earlier layer
+    std::set<std::size_t> done;  // in the group of an earlier layer
     for (std::size_t i = 0; i < result_.layers.size(); ++i) {
-      if (judged.contains(i)) continue;
+      if (done.contains(i)) continue;
       const auto own = free_axes(result_.layers[i].op);
       const bool is_deep = own && own->extents.size() > 3;
-      has_changed = (is_deep && join_axes_of(i, own->extents, readers, judged)) || has_changed;
+      has_changed = (is_deep && join_axes_of(i, own->extents, readers, done)) || has_changed;
     }
   }
 }
@@ -626,7 +626,7 @@ void converter::join_axes() {
 /// The same for a layer and all that have these extents and read one another. Returns whether they
 /// have changed.
 bool converter::join_axes_of(std::size_t first, const dims& extents, const reader_map& readers,
-                             std::set<std::size_t>& judged) {
+                             std::set<std::size_t>& done) {
   axes_freedom common{extents, false, false};
   std::vector<std::size_t> group{first};
   std::set<std::size_t> inside{first};
@@ -649,7 +649,7 @@ bool converter::join_axes_of(std::size_t first, const dims& extents, const reade
     }
   }
   // Transposes around the group may have any axes, where only the group reads what they write.
-  judged.insert(group.begin(), group.end());
+  done.insert(group.begin(), group.end());
   const auto is_inside = [&](std::size_t at) { return inside.contains(at); };
   const auto follows = [&](std::size_t at) {
     return result_.layers[at].op.get<op::transpose>() != nullptr && !is_returned(at) &&

@@ -143,7 +143,7 @@ class converter {
   using reader_map = std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>>;
   [[nodiscard]] reader_map readers_of_layers() const;
   bool join_axes_of(std::size_t first, const dims& extents, const reader_map& readers,
-                    std::set<std::size_t>& judged);
+                    std::set<std::size_t>& done);
   [[nodiscard]] bool is_returned(std::size_t i) const;
   void join_recurrent(std::set<std::size_t>& gone);
   [[nodiscard]] std::string word_in_attention(std::size_t of, const reader_map& readers) const;
