@@ -65,6 +65,8 @@ bool is_known_gap(const op::conv& o, const plan_request& request) {
 bool is_known_gap(const op::deconv& o, const plan_request& request) {
   const op::conv other = o.transposed();
   if (is_known_gap(other, request)) return true;
+  const bool in_16_bits = request.type == dtype::bf16 || request.type == dtype::f16;
+  if (in_16_bits && request.pass == op::pass::bwd_data && testing::has_early_amx()) return true;
   const auto reached = [](std::int64_t output, std::int64_t taps, std::int64_t dilation,
                           std::int64_t pad, std::int64_t stride, std::int64_t size) {
     for (std::int64_t i = 0; i < size; ++i) {
@@ -100,6 +102,7 @@ bool is_known_gap(const op::rnn& o, const plan_request& request) {
   const bool unfused = request.how == op::manner::unfused;
   return is_integer(request.type) || (o.layers > 1 && o.bidirectional && !unfused) ||
          (request.type == dtype::f16 && !unfused) ||
+         (request.type == dtype::bf16 && !unfused && testing::has_early_amx()) ||
          (request.pass == op::pass::bwd && request.type != dtype::f32);
 }
 bool is_known_gap(const op::activation& o, const plan_request& request) {
@@ -210,7 +213,8 @@ class random_shapes : public ::testing::Test {
         !is_reference(backend) &&
         ((testing::has_products_alone(backend) && (fused || is_integer(type))) ||
          (is_integer(type) && !has_integers<Op>) ||
-         (std::is_same_v<Op, op::rnn> && type == dtype::f16 && how == op::manner::direct));
+         (std::is_same_v<Op, op::rnn> && how == op::manner::direct &&
+          (type == dtype::f16 || (type == dtype::bf16 && testing::has_early_amx()))));
     EXPECT_GE(found.ran, has_none || !testing::has_type(backend, type) ? 0 : wanted)
         << backend.name;
   }

@@ -22,6 +22,7 @@
 #include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/plan_search.hpp>
 #include <layerbench/shape/json.hpp>
+#include <layerbench/topology/topology.hpp>
 
 #include "support/mentions.hpp"
 #include "support/temporary_directory.hpp"
@@ -53,7 +54,13 @@ struct toy : layerbench::reference::backend {
         facts[std::string(layerbench::name(dimension))] = {"1", dimension};
       }
     };
+    own.host = &small;
     return own;
+  }
+  /// Small caches, of which rings are a small multiple.
+  static const layerbench::machine::topology& small() {
+    static const auto one = layerbench::machine::completed({}, {0, 1}, {0, 1U << 16U, 1U << 20U});
+    return one;
   }
   static inline std::optional<std::string> lost;  ///< with what all calls fail
   [[nodiscard]] std::optional<std::string> lasting_error() const override { return lost; }

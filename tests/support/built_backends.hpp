@@ -48,6 +48,17 @@ inline bool has_type(const run::backend_entry& backend, dtype type) {
   return true;
 }
 
+/// Whether oneDNN is too old for recurrent layers in 16 bits on this CPU with AMX.
+inline bool has_early_amx() {
+  const run::backend_entry* const onednn = built_backends().find("onednn");
+  if (onednn == nullptr) return false;
+  description facts;
+  onednn->describe(facts);
+  const std::string& version = facts.at("onednn_version").value;
+  return facts.at("onednn_isa").value.starts_with("avx512_core_amx") &&
+         (version.starts_with("3.0") || version.starts_with("3.1") || version.starts_with("3.2"));
+}
+
 inline std::shared_ptr<run::device_context> make_context(const run::backend_entry& on,
                                                          int threads) {
   return std::make_shared<run::device_context>(on.make_device(threads));

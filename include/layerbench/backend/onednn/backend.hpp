@@ -102,6 +102,17 @@ class backend : public host::openmp_backend {
         isa_name(dnnl_get_effective_cpu_isa()));
   }
 
+  /// Whether this is a oneDNN up to 3.2 that computes in 16 bits by AMX. It then ends the program
+  /// in recurrent layers (SIGILL: a tile is cleared that no configuration has), and computes wrong
+  /// gradients of some transposed convolutions. Seen with 3.2.0 on an Emerald Rapids.
+  static bool has_early_amx() {
+    constexpr unsigned amx = dnnl_cpu_isa_avx512_core_amx;
+    const dnnl_version_t* loaded = dnnl_version();
+    const dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();  // sets of bits
+    return loaded->major == 3 && loaded->minor <= 2 && isa != dnnl_cpu_isa_default &&
+           (static_cast<unsigned>(isa) & amx) == amx;
+  }
+
   /// Throws unsupported on a CPU for which oneDNN has no f16 (its developer guide, Data Types).
   static void require_f16() {
     constexpr unsigned avx2_vnni_2 = 0x1f;                    // not in the headers of all versions

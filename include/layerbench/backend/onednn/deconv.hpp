@@ -52,6 +52,10 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
   /// Throws unsupported where the library leaves elements of its results unwritten (3.x).
   void refuse_wrong_results(const plan_request& request) const {
     const bool narrow = request.type != dtype::f32;
+    if (narrow && !is_integer(request.type) && request.pass == op::pass::bwd_data &&
+        onednn::backend::has_early_amx()) {
+      throw unsupported("oneDNN up to 3.2 computes wrong gradients by AMX");
+    }
     if (narrow && request.pass == op::pass::bwd_weights) {
       if (o_.transposed().all_taps_overlap_image()) return;
       throw unsupported("oneDNN never writes the 16-bit gradient of taps that meet padding alone");
