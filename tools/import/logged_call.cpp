@@ -11,7 +11,6 @@
 #include <utility>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <layerbench/base/parse_number.hpp>
 #include <layerbench/op/memory_order.hpp>
@@ -154,10 +153,6 @@ constexpr op_words all_words[]{
   return numbers;
 }
 
-[[nodiscard]] std::string text_of(const dims& extents) {
-  return fmt::format("{}", fmt::join(extents, "x"));
-}
-
 /// Writes a call in oneDNN's words. Each function returns whether the sizes allow it.
 class translator {
  public:
@@ -204,7 +199,7 @@ class translator {
     if (kind == "matmul") return product();
     if (kind == "pooling") return pool();
     if (kind == "batch_normalization") return normalization();
-    into_.problem = text_of(src_.extents);
+    into_.problem = joined(src_.extents, "x");
     if (kind == "binary") return binary();
     if (kind == "layer_normalization") {
       into_.auxiliary = "flags:";
@@ -338,7 +333,7 @@ class translator {
     }
     dims c = a;
     c.back() = b.back();
-    into_.problem = fmt::format("{}:{}:{}", text_of(a), text_of(b), text_of(c));
+    into_.problem = fmt::format("{}:{}:{}", joined(a, "x"), joined(b, "x"), joined(c, "x"));
     if (dst_.extents.empty()) dst_.extents = c;
     add_weights(b.back());
     return true;
@@ -384,7 +379,7 @@ class translator {
       return true;
     }
     if (elements(other.extents) > elements(src_.extents)) std::swap(other, src_);
-    into_.problem = fmt::format("{}:{}", text_of(src_.extents), text_of(other.extents));
+    into_.problem = fmt::format("{}:{}", joined(src_.extents, "x"), joined(other.extents, "x"));
     into_.memory += ' ' + tensor("src", other);
     return true;
   }
@@ -401,7 +396,7 @@ class translator {
         }
         continue;
       }
-      into_.problem += (into_.problem.empty() ? "" : ":") + text_of(one.extents);
+      into_.problem += (into_.problem.empty() ? "" : ":") + joined(one.extents, "x");
     }
     for (std::size_t i = 0; i < dst_.extents.size() && i < src_.extents.size() && !axis; ++i) {
       if (dst_.extents[i] != src_.extents[i]) axis = i;
@@ -431,7 +426,7 @@ result::verbose_primitive primitive_of(const logged_call& call) {
   result::verbose_primitive unknown{call.engine, call.op, call.implementation, "", "", "", "", ""};
   for (const logged_operand& one : call.inputs) {
     if (one.extents.empty()) continue;
-    unknown.problem += (unknown.problem.empty() ? "" : ":") + text_of(one.extents);
+    unknown.problem += (unknown.problem.empty() ? "" : ":") + joined(one.extents, "x");
   }
   if (words != nullptr && unknown.problem.empty()) unknown.kind = words->kind;
   return unknown;

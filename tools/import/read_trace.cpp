@@ -36,6 +36,12 @@ constexpr std::array<std::string_view, 6> argument_names{"input_type_shape", "ou
                                                          "Input Dims",       "Input type",
                                                          "Input Strides",    "Concrete Inputs"};
 
+/// Text in quotes, without what would need an escape in JSON.
+std::string quoted(std::string text) {
+  std::erase_if(text, [](char c) { return c == '"' || c == '\\' || is_control(c); });
+  return '"' + text + '"';
+}
+
 /// The list in an argument; an empty one for other text.
 json::value list_in(const std::string& text) {
   json::value list = json::value::parse(text, nullptr, /*allow_exceptions=*/false);
@@ -148,8 +154,7 @@ class trace_reader : public json::value::json_sax_t {
       if (key_ == "provider") event_.provider = value;
     }
     if (argument_ == nullptr) return true;
-    std::erase_if(value, [](char c) { return c == '"' || c == '\\' || is_control(c); });
-    return add('"' + value + '"');
+    return add(quoted(value));
   }
   bool binary(binary_t& /*value*/) override { return true; }
 
@@ -175,8 +180,7 @@ class trace_reader : public json::value::json_sax_t {
     } else if (key_ == "thread_scheduling_stats") {
       if (value == "num_run" && threads_ < most_threads) ++threads_;
     } else {
-      std::erase_if(value, [](char c) { return c == '"' || c == '\\' || is_control(c); });
-      if (add('"' + value + '"') && argument_ != nullptr) *argument_ += ':';
+      if (add(quoted(value)) && argument_ != nullptr) *argument_ += ':';
     }
     return true;
   }

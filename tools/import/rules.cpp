@@ -394,15 +394,12 @@ view einsum(converter& to) {
       }
       by_letter[axes[i][axis]] = x.extents[axis];
     }
-    dims joined;
-    for (const char c : batch) joined.push_back(by_letter.at(c));
+    dims joined = extents_of(batch);
     joined.push_back(elements(extents_of(first)));
     joined.push_back(elements(extents_of(second)));
     return to.seen_as(x.permuted(order), joined);
   };
-  if (rows.empty() || columns.empty() || summed.empty()) {
-    throw other_form();
-  }
+  if (rows.empty() || columns.empty() || summed.empty()) throw other_form();
   const view x = ordered(0, rows, summed);
   const view y = ordered(1, summed, columns);
   const std::string computed = batch + rows + columns;
@@ -514,17 +511,20 @@ view embedding(converter& to, const view& table) {
 view slice_of(converter& to, view x, std::size_t axis, std::int64_t begin, std::int64_t size,
               const dims& result);
 
+/// A copy of as many elements as `length` positions along an axis have, if there are so many.
+view copy_of(converter& to, const view& x, std::size_t axis, std::int64_t length) {
+  if (length < x.extents[axis]) return slice_of(to, x, axis, 0, length, to.extents());
+  return to.append(op::slice{x.extents, {static_cast<std::int64_t>(axis)}, {0}, length}, {x})
+      .viewed(to.extents());
+}
+
 /// Positions of an activation along an axis, in an order that is a constant.
 view selection(converter& to, const view& x, std::size_t axis) {
   const std::int64_t others = elements(x.extents) / x.extents[axis];
   const std::int64_t count = elements(to.extents()) / others;
   if (count < 1 || count * others != elements(to.extents())) throw bad_node("its rows do not fit");
   to.note("a tensor at constant positions is timed as a copy of as many elements");
-  if (count < x.extents[axis]) return slice_of(to, x, axis, 0, count, to.extents());
-  if (count == x.extents[axis]) {
-    return to.append(op::slice{x.extents, {static_cast<std::int64_t>(axis)}, {0}, count}, {x})
-        .viewed(to.extents());
-  }
+  if (count <= x.extents[axis]) return copy_of(to, x, axis, count);
   const dims none(x.extents.size(), 0);
   op::pad longer{x.extents, {none}, {none}};
   longer.after.sizes[axis] = count - x.extents[axis];
@@ -540,9 +540,7 @@ view choice(converter& to) {
     const std::int64_t length = count / others;
     if (count % others != 0 || length > x.extents[axis]) continue;
     to.note("values at computed positions are timed as a copy of as many elements");
-    if (length < x.extents[axis]) return slice_of(to, x, axis, 0, length, to.extents());
-    return to.append(op::slice{x.extents, {static_cast<std::int64_t>(axis)}, {0}, length}, {x})
-        .viewed(to.extents());
+    return copy_of(to, x, axis, length);
   }
   throw unknown("from computed positions");
 }
