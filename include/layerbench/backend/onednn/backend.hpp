@@ -102,24 +102,25 @@ class backend : public host::openmp_backend {
         isa_name(dnnl_get_effective_cpu_isa()));
   }
 
+  /// Whether oneDNN uses all instructions of a set, which is a set of bits.
+  static bool has_isa(unsigned bits) {
+    return (static_cast<unsigned>(dnnl_get_effective_cpu_isa()) & bits) == bits;
+  }
+
   /// Whether this is a oneDNN up to 3.2 that computes in 16 bits by AMX. It then ends the program
   /// in recurrent layers (SIGILL: a tile is cleared that no configuration has), and computes wrong
   /// gradients of some transposed convolutions. Seen with 3.2.0 on an Emerald Rapids.
   static bool has_early_amx() {
-    constexpr unsigned amx = dnnl_cpu_isa_avx512_core_amx;
     const dnnl_version_t* loaded = dnnl_version();
-    const dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();  // sets of bits
-    return loaded->major == 3 && loaded->minor <= 2 && isa != dnnl_cpu_isa_default &&
-           (static_cast<unsigned>(isa) & amx) == amx;
+    return loaded->major == 3 && loaded->minor <= 2 && has_isa(dnnl_cpu_isa_avx512_core_amx);
   }
 
   /// Throws unsupported on a CPU for which oneDNN has no f16 (its developer guide, Data Types).
   static void require_f16() {
-    constexpr unsigned avx2_vnni_2 = 0x1f;                    // not in the headers of all versions
-    const dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();  // sets of bits
-    const auto has = [&](unsigned bits) { return (static_cast<unsigned>(isa) & bits) == bits; };
+    constexpr unsigned avx2_vnni_2 = 0x1f;  // not in the headers of all versions
+    const dnnl_cpu_isa_t isa = dnnl_get_effective_cpu_isa();
     if (isa == dnnl_cpu_isa_default) return;  // another processor than x86
-    if (has(dnnl_cpu_isa_avx512_core_fp16) || has(avx2_vnni_2)) return;
+    if (has_isa(dnnl_cpu_isa_avx512_core_fp16) || has_isa(avx2_vnni_2)) return;
     throw unsupported(
         fmt::format("oneDNN has no f16 on this CPU ({}); use bf16 or f32", isa_name(isa)));
   }

@@ -46,8 +46,7 @@ class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
     if (type_ != dtype::f32 && onednn::backend::has_early_amx()) {
       throw unsupported(
           "oneDNN up to 3.2 ends programs in recurrent layers in 16 bits on CPUs with AMX; use "
-          "f32, "
-          "a newer oneDNN (docs/compare.md), or set ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16");
+          "f32, a newer oneDNN (docs/compare.md), or set ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16");
     }
     if (o.layers > 1 && o.bidirectional) {
       throw unsupported("oneDNN has no stacked bidirectional layers");
