@@ -111,7 +111,10 @@ TEST_P(random_graph, HasTheSameLossesOn_two_threads) {
 TEST_P(random_graph, HasSimilarLossesIn16Bits) {
   SCOPED_TRACE(drawn_.text());
   const trained& end_to_end = trained_by_the_reference();
+  const bool transposed = drawn_.text().find("deconv") != std::string::npos;
   testing::on_all_backends(dtype::bf16, [&](const backend_entry& backend) {
+    // It refuses gradients that this oneDNN computes wrong.
+    if (transposed && backend.name == "onednn" && testing::has_early_amx()) return;
     for (const layout image_layout : {layout::nchw, layout::any}) {
       // It has one layout.
       if (backend.name == "reference" && image_layout == layout::any) continue;
