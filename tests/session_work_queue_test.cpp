@@ -102,10 +102,10 @@ TEST_F(WorkQueue, StepSecondsExtrapolateFromTheTimedRows) {
   case_state& only = queue_.at(0).at(0);
   EXPECT_EQ(only.step_seconds(), 0);
   for (row_state& row : only.rows) row.share = row.benchmark->share();
-  only.rows[0].add_round(0, 3, false);
+  only.rows[0].timing.rounds[{0, 0}] = 3;
   EXPECT_DOUBLE_EQ(only.step_seconds(), 2 * 3 / 0.25);
-  only.rows[1].add_round(0, 9, false);
-  only.rows[2].add_round(0, 1, false);
+  only.rows[1].timing.rounds[{0, 0}] = 9;
+  only.rows[2].timing.rounds[{0, 0}] = 1;
   EXPECT_DOUBLE_EQ(only.step_seconds(), (2 * 3 + 9) / 0.75);
 }
 
@@ -141,7 +141,7 @@ TEST_F(WorkQueue, AFailedRowDoesNotKeepACaseOpen) {
   only.rows[0].done = true;
   std::string ending;
   for (std::int64_t round = 0; round < 7; ++round) {
-    only.rows[1].add_round(round, 1, false);
+    only.rows[1].timing.rounds[{0, round}] = 1;
     ending = criterion.end_round(only, queue_);
   }
   EXPECT_THAT(ending, mentions("precise"));
@@ -226,9 +226,9 @@ TEST_F(WorkQueue, ResumedRowsDoNotKeepACaseOpen) {
       queue_rows({.min_rounds = 2, .precision = 0, .max_time = 1e9, .sum_rows = true});
   static_cast<void>(resume(rounds_of(*known, 2), criterion));
   case_state& one = queue_.at(0).at(0);
-  one.rows[1].add_round(2, 1.0, false);
+  one.rows[1].timing.rounds[{0, 2}] = 1.0;
   EXPECT_EQ(criterion.end_round(one, queue_), "");
-  one.rows[1].add_round(3, 1.0, false);
+  one.rows[1].timing.rounds[{0, 3}] = 1.0;
   EXPECT_THAT(criterion.end_round(one, queue_), mentions("resumed"));
   EXPECT_TRUE(one.done);
 }

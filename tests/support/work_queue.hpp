@@ -77,7 +77,7 @@ class work_queue_test : public ::testing::Test {
   static void add_round(run::case_state& model_case, std::int64_t round,
                         const std::vector<double>& seconds) {
     for (std::size_t i = 0; i < seconds.size(); ++i) {
-      model_case.rows.at(i).add_round(round, seconds[i], false);
+      model_case.rows.at(i).timing.rounds[{0, round}] = seconds[i];
     }
   }
 };

@@ -154,7 +154,7 @@ struct console_form {
                          round->left_out() ? why : fmt::format("ERROR OCCURRED: '{}'", why),
                          paint.off);
     }
-    analysis::detail::add_round(*round, {0, std::ssize(of.rounds)}, of);
+    of.add({0, std::ssize(of.rounds)}, *round);
     medians.push_back(round->seconds);
     calls += round->calls;
   }

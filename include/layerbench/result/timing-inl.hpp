@@ -22,6 +22,18 @@ LAYERBENCH_INLINE double timing::seconds() const {
   return stats::mean_without_outliers(values_of(undisturbed()));
 }
 
+LAYERBENCH_INLINE void timing::add(const round_id& round, const measurement& row) {
+  rounds.emplace(round, estimated_seconds(row));
+  if (row.disturbed()) disturbed.insert(round);
+  if (row.slowed()) slowed.insert(round);
+  const auto copy = [&](std::string_view counter, std::optional<double>& into) {
+    const auto found = row.counters.find(counter);
+    if (found != row.counters.end()) into = found->second;
+  };
+  copy("flops_exact", flops);
+  copy("flops", padded_flops);
+}
+
 LAYERBENCH_INLINE timing timing::of_run(std::size_t run) const {
   timing result = *this;
   std::erase_if(result.rounds,

@@ -37,6 +37,9 @@ struct timing {
 
   [[nodiscard]] double seconds() const;
 
+  /// Adds the time, marks and FLOPs of a row as one round.
+  void add(const round_id& round, const measurement& row);
+
   /// The rounds of one run.
   [[nodiscard]] timing of_run(std::size_t run) const;
 

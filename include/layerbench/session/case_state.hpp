@@ -35,14 +35,7 @@ struct row_state {
   bool left_out = false;  ///< the budget left no time for it
 
   [[nodiscard]] bool timed() const { return !timing.rounds.empty(); }
-  void add_round(std::int64_t round, double seconds, bool disturbed) {
-    timing.rounds[{0, round}] = seconds;
-    if (disturbed) mark_disturbed(round);
-  }
-  void add_round(const result::measurement& measured) {
-    add_round(measured.round, result::estimated_seconds(measured), measured.disturbed());
-    if (measured.slowed()) timing.slowed.insert({0, measured.round});
-  }
+  void add_round(const result::measurement& measured) { timing.add({0, measured.round}, measured); }
   /// Marks its round of that number, if it has one.
   void mark_disturbed(std::int64_t round) {
     if (timing.rounds.contains({0, round})) timing.disturbed.insert({0, round});

@@ -17,19 +17,6 @@ namespace detail {
   return a.label.key == b.label.key && a.label.state == b.label.state && a.name == b.name;
 }
 
-LAYERBENCH_INLINE void add_round(const result::measurement& row, const round_id& round,
-                                 timing& to) {
-  to.rounds.emplace(round, estimated_seconds(row));
-  if (row.disturbed()) to.disturbed.insert(round);
-  if (row.slowed()) to.slowed.insert(round);
-  const auto copy = [&](std::string_view counter, std::optional<double>& into) {
-    const auto found = row.counters.find(counter);
-    if (found != row.counters.end()) into = found->second;
-  };
-  copy("flops_exact", to.flops);
-  copy("flops", to.padded_flops);
-}
-
 }  // namespace detail
 
 LAYERBENCH_INLINE void timings::add(const result::results& file) {
@@ -54,7 +41,7 @@ LAYERBENCH_INLINE void timings::add(const result::results& file) {
       *series = same->runs.size();
       same->runs.push_back(files_);
     }
-    detail::add_round(row, {*series, row.round}, *same);
+    same->add({*series, row.round}, row);
   }
   ++files_;
 }

@@ -22,12 +22,6 @@ using result::round_id;
 using result::term;
 using result::timing;
 
-namespace detail {
-
-void add_round(const result::measurement& row, const round_id& round, timing& to);
-
-}  // namespace detail
-
 /// Timings by identity (result::identity) and by the case of their rows.
 class timings {
  public:

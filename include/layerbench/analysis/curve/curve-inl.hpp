@@ -361,7 +361,7 @@ LAYERBENCH_INLINE chain_seconds chains_in(std::span<const result::results> files
     for (const result::measurement& row : file.chains) {
       timing& step = steps[row.name.model_case];
       if (!row.error.empty()) continue;
-      detail::add_round(row, {0, std::ssize(step.rounds)}, step);
+      step.add({0, std::ssize(step.rounds)}, row);
     }
     for (const auto& [model_case, step] : steps) {
       if (!step.rounds.empty()) all[{model_case, file.file}] = step.seconds();

@@ -154,7 +154,7 @@ using sweep_timings =
       }
       result::case_name conditions = name.model_case;
       conditions.batch = 1;
-      add_round(row, {i, row.round}, found[conditions][name.layer][name.pass]);
+      found[conditions][name.layer][name.pass].add({i, row.round}, row);
     }
   }
   return found;

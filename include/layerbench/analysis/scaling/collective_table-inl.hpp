@@ -131,7 +131,7 @@ LAYERBENCH_INLINE std::map<collective_table::size, timing> collective_table::rou
     }
     timing& same = all[{devices, row.allreduce.bytes}];
     const round_id round{0, std::ssize(same.rounds)};
-    detail::add_round(*row.row, round, same);
+    same.add(round, *row.row);
   }
   return all;
 }

@@ -61,10 +61,7 @@ using chain_rows = std::vector<const result::measurement*>;
   timing step;
   for (const result::measurement* row : rows) {
     if (!row->error.empty()) continue;
-    const round_id round{0, std::ssize(step.rounds)};
-    step.rounds.emplace(round, estimated_seconds(*row));
-    if (row->disturbed()) step.disturbed.insert(round);
-    if (row->slowed()) step.slowed.insert(round);
+    step.add({0, std::ssize(step.rounds)}, *row);
   }
   if (step.rounds.empty()) return std::nullopt;
   std::size_t rounds = 0;
