@@ -264,14 +264,20 @@ bool paired_run::is_looked_at(std::size_t round) const {
   return std::ranges::find(looks, round, &analysis::look::pairs) != looks.end();
 }
 
-/// Says after the first process how long all rounds take, where that is worth waiting for.
+/// Says after the first process how long all rounds take that --max-time leaves, where that is
+/// worth waiting for.
 void paired_run::announce(double process_seconds, progress& shown) const {
   constexpr double worth_saying = 10;
-  const double all = process_seconds * 2 * static_cast<double>(chosen_.rounds);
-  if (all < worth_saying) return;
+  const double round_seconds = process_seconds * 2;
+  const double begun = std::max(1.0, std::ceil(chosen_.max_seconds / round_seconds));
+  const bool all_fit = begun >= static_cast<double>(chosen_.rounds);
+  const std::size_t rounds = all_fit ? chosen_.rounds : static_cast<std::size_t>(begun);
+  const double seconds = round_seconds * static_cast<double>(rounds);
+  if (seconds < worth_saying) return;
   const bool may_stop = !chosen_.every_round && analysis::looks_until(chosen_.rounds).size() > 1;
-  shown.say(fmt::format("about {} for {}{} rounds of two processes; {}", units::duration(all),
-                        may_stop ? "at most " : "", chosen_.rounds, decidable(chosen_.rounds)));
+  shown.say(fmt::format("about {} for {}{}{} rounds of two processes; {}", units::duration(seconds),
+                        may_stop ? "at most " : "", rounds,
+                        all_fit ? "" : fmt::format(" of {}", chosen_.rounds), decidable(rounds)));
 }
 
 analysis::comparison paired_run::compared() const {

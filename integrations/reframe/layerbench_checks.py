@@ -54,7 +54,7 @@ class Check(rfm.RunOnlyRegressionTest):
         """That of the references of the partition."""
         return pathlib.Path(self.references, *self.current_partition.fullname.split(":"))
 
-    def said(self):
+    def last_stderr_line(self):
         """The last line that the job wrote to stderr; ReFrame prints more of them."""
         lines = pathlib.Path(str(self.stderr)).read_text(errors="replace").split("\n")
         return next((line for line in reversed(lines) if line.strip()), "")
@@ -71,7 +71,7 @@ class layerbench_machine(Check):
     def is_fit(self):
         lines = pathlib.Path(str(self.stdout)).read_text(errors="replace").splitlines()
         if not lines or lines[-1] != "fit to measure" and not lines[-1].startswith("not fit to measure: "):
-            raise SanityError(f"bench_model --check-machine failed: {self.said()}")
+            raise SanityError(f"bench_model --check-machine failed: {self.last_stderr_line()}")
         facts = [line.split(None, 2)[1:] for line in lines if line.startswith("BAD ")]
         bad = [f"{name}: {what}" for name, what in facts if name not in self.accepted]
         if bad:
@@ -107,7 +107,7 @@ class Compared(Check):
             self.comparison = verdicts.compare(old, "result.json")
             changes = verdicts.changes(self.comparison, old, "result.json")
         except verdicts.Refused as error:
-            raise SanityError(": ".join(filter(None, (str(error), self.said())))) from None
+            raise SanityError(": ".join(filter(None, (str(error), self.last_stderr_line())))) from None
         lost = [row["name"] for row in self.comparison["only_old"]]
         if lost:
             raise SanityError(f"not measured, but in the references: {', '.join(lost)}")
