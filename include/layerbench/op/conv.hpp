@@ -30,14 +30,16 @@ namespace layerbench::op {
   return all;
 }
 
-/// Convolution (cross-correlation, as in all deep-learning libraries) of images, or with `d` and
-/// `t` of volumes. A volume is stored as n*c*(d*h)*w, which is n*c*d*h*w in memory and no other
-/// size to the ops around it; its filters are k*(c/groups)*(t*r)*s. In two dimensions: dst[n,k,p,q]
-/// = bias[k] + sum over c,r,s of
+/// Convolution (cross-correlation, as in all deep-learning libraries):
+/// dst[n,k,p,q] = bias[k] + sum over c,r,s of
 ///   src[n, c, p*stride.v - pad.top + r*dilation.v, q*stride.h - pad.left + s*dilation.h] *
 ///   weights[k, c mod (C/groups), r, s], where c runs over the group of k.
 /// Then come the post-ops. In integers the products are exact, and everything after them is
 /// computed in f32.
+///
+/// With `d` and `t` the filter also slides along the depth of a volume, in the same way. Operands
+/// have the planes of volumes and filters one below the other: n*c*(d*h)*w lies in memory as
+/// n*c*d*h*w does, and is an image to the ops around.
 struct conv {
   static constexpr std::string_view name = "conv";
 

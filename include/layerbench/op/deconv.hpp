@@ -10,12 +10,11 @@
 
 namespace layerbench::op {
 
-/// Transposed convolution (deconvolution) of images, or with `d` and `t` of volumes, which are
-/// stored as those of conv: the gradient of a convolution, as a forward pass.
+/// Transposed convolution (deconvolution): the gradient of a convolution, as a forward pass.
 /// Each source element adds its product with the filter to the destination:
 /// dst[n, k, h*stride.v - pad.top + r*dilation.v, w*stride.h - pad.left + s*dilation.h] +=
 ///   src[n,c,h,w] * weights[k, c mod (C/groups), r, s], where c runs over the group of k; and bias.
-/// Then come the post-ops.
+/// Then come the post-ops. With `d` and `t` it is of volumes, which lie as those of conv.
 struct deconv {
   static constexpr std::string_view name = "deconv";
 

@@ -14,11 +14,11 @@ enum class pool_kind { max, average };
   return {"max", "average"};
 }
 
-/// Pooling over r*s windows, or with `d` and `t` over t*r*s ones of volumes, which are stored as
-/// those of conv. Padding never wins a maximum; in an average it counts as zeros when
+/// Pooling over r*s windows. Padding never wins a maximum; in an average it counts as zeros when
 /// `count_padding`, else the divisor is the number of taps on the image. `ceil` rounds the output
 /// size up, without windows that would start past the image and its leading padding (PyTorch's
-/// rule); what such a window reaches beyond the padding is never counted.
+/// rule); what such a window reaches beyond the padding is never counted. With `d` and `t` windows
+/// are t*r*s, of volumes that lie as those of conv.
 struct pool {
   static constexpr std::string_view name = "pool";
 
