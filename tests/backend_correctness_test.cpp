@@ -53,6 +53,9 @@ bool is_known_gap(const op::conv& o, const plan_request& request) {
     return false;
   };
   bool all = true;
+  for (std::int64_t t = 0; t < o.t; ++t) {
+    all = all && meets(t, o.z(), o.depth_stride, o.depth_pad.value, o.depth_dilation, o.d);
+  }
   for (std::int64_t r = 0; r < o.r; ++r) {
     all = all && meets(r, o.p(), o.stride.v, o.pad.top, o.dilation.v, o.h);
   }
@@ -77,6 +80,9 @@ bool is_known_gap(const op::deconv& o, const plan_request& request) {
     return false;
   };
   bool all = true;
+  for (std::int64_t z = 0; z < o.z(); ++z) {
+    all = all && reached(z, o.t, o.depth_dilation, o.depth_pad.value, o.depth_stride, o.d);
+  }
   for (std::int64_t y = 0; y < o.p(); ++y) {
     all = all && reached(y, o.r, o.dilation.v, o.pad.top, o.stride.v, o.h);
   }
@@ -86,9 +92,10 @@ bool is_known_gap(const op::deconv& o, const plan_request& request) {
   return is_integer(request.type) && !all;
 }
 bool is_known_gap(const op::pool& o, const plan_request& /*request*/) {
-  const bool beyond = (o.p() - 1) * o.stride.v + o.r > o.pad.top + o.h + o.pad.bottom ||
+  const bool beyond = (o.z() - 1) * o.depth_stride + o.t > o.d + 2 * o.depth_pad.value ||
+                      (o.p() - 1) * o.stride.v + o.r > o.pad.top + o.h + o.pad.bottom ||
                       (o.q() - 1) * o.stride.h + o.s > o.pad.left + o.w + o.pad.right;
-  const bool padded = o.pad.top + o.pad.left + o.pad.bottom + o.pad.right > 0;
+  const bool padded = o.depth_pad.value + o.pad.top + o.pad.left + o.pad.bottom + o.pad.right > 0;
   return o.kind == op::pool_kind::average && o.count_padding && padded && beyond;
 }
 bool is_known_gap(const op::lrn& o, const plan_request& request) {
@@ -160,14 +167,22 @@ class random_shapes : public ::testing::Test {
     const bool gpus_alone = std::getenv("LAYERBENCH_GPUS_ALONE") != nullptr;
     for (const run::backend_entry& backend : testing::built_backends().backends) {
       if (gpus_alone && backend.on_host) continue;
-      // GPUs' libraries have no other manner.
-      if (how != op::manner::direct && !backend.on_host) continue;
+      // GPUs' libraries have no other manner, and layerbench has no plans of volumes for them.
+      if ((how != op::manner::direct || draws_volumes(drawn)) && !backend.on_host) continue;
       if (type == dtype::tf32 && backend.on_host) continue;  // a type of GPUs alone
       expect_enough(backend, type, shapes, threads, drawn, how);
     }
   }
 
  private:
+  static bool draws_volumes(draw drawn) {
+    if constexpr (requires(Op o) { o.has_depth(); }) {
+      dice d(41);
+      return drawn(d).has_depth();
+    }
+    return false;
+  }
+
   static void expect_enough(const run::backend_entry& backend, dtype type, int wanted, int threads,
                             draw drawn, op::manner how) {
     // GPUs, which few machines have; of their libraries much is not used yet.
@@ -314,6 +329,51 @@ TYPED_TEST(fused_shapes, agree_with_the_reference_in_bf16) {
 }
 TYPED_TEST(fused_shapes, agree_with_the_reference_on_two_threads) {
   this->agree(dtype::f32, this->some, 2, &testing::random_fused_op<TypeParam>);
+}
+
+template <class Op>
+class volume_shapes : public random_shapes<Op> {
+ protected:
+  static constexpr int shapes = 300;
+};
+
+using ops_of_volumes = ::testing::Types<op::conv, op::deconv, op::pool>;
+TYPED_TEST_SUITE(volume_shapes, ops_of_volumes);
+
+TYPED_TEST(volume_shapes, agree_with_the_reference_in_f32) {
+  this->agree(dtype::f32, this->shapes, 1, &testing::random_volume_op<TypeParam>);
+}
+TYPED_TEST(volume_shapes, agree_with_the_reference_in_bf16) {
+  this->agree(dtype::bf16, this->some, 1, &testing::random_volume_op<TypeParam>);
+}
+TYPED_TEST(volume_shapes, agree_with_the_reference_in_f16) {
+  this->agree(dtype::f16, this->some, 1, &testing::random_volume_op<TypeParam>);
+}
+TYPED_TEST(volume_shapes, agree_with_the_reference_in_s8) {
+  if (std::is_same_v<TypeParam, op::conv> && testing::has_early_amx()) {
+    const auto device = testing::built_backends().find("onednn")->make_device(1);
+    const op::any conv(op::conv{.h = 4, .w = 4, .d = 4, .t = 3});
+    EXPECT_THROW(static_cast<void>(device->plan(conv, {.type = dtype::s8})), unsupported);
+    return;
+  }
+  this->agree(dtype::s8, this->some, 1, &testing::random_volume_op<TypeParam>);
+}
+TYPED_TEST(volume_shapes, agree_with_the_reference_on_two_threads) {
+  this->agree(dtype::f32, this->some, 2, &testing::random_volume_op<TypeParam>);
+}
+
+template <class Op>
+class other_volume_shapes : public random_shapes<Op> {};
+
+using ops_of_fused_volumes = ::testing::Types<op::conv, op::deconv>;
+TYPED_TEST_SUITE(other_volume_shapes, ops_of_fused_volumes);
+
+TYPED_TEST(other_volume_shapes, agree_with_the_reference) {
+  this->agree(dtype::f32, this->some, 1, &testing::random_fused_volume_op<TypeParam>);
+  this->agree(dtype::bf16, this->some, 1, &testing::random_fused_volume_op<TypeParam>);
+  for (const op::manner how : op::manners(TypeParam{})) {
+    this->agree(dtype::f32, this->some, 1, &testing::random_volume_op<TypeParam>, how);
+  }
 }
 
 // Ops that are called in another manner.

@@ -146,6 +146,24 @@ TYPED_TEST(gradient, is_what_central_differences_say) {
   EXPECT_GE(checked, 2 * shapes);
 }
 
+template <class Op>
+class gradient_of_volumes : public ::testing::Test {};
+
+using ops_of_volumes = ::testing::Types<op::conv, op::deconv, op::pool>;
+TYPED_TEST_SUITE(gradient_of_volumes, ops_of_volumes);
+
+TYPED_TEST(gradient_of_volumes, is_what_central_differences_say) {
+  constexpr int shapes = 15;
+  dice d(45);
+  int checked = 0;
+  for (int i = 0; i < shapes && !::testing::Test::HasFailure(); ++i) {
+    const auto o = testing::random_volume_op<TypeParam>(d);
+    SCOPED_TRACE(key(o));
+    checked += training_call<TypeParam>(o, static_cast<std::uint64_t>(i)).check(d);
+  }
+  EXPECT_GE(checked, 2 * shapes);
+}
+
 TEST(gradient, of_the_loss_is_what_central_differences_say) {
   const op::cross_entropy o{3, 5};
   operands known{{"src", run::random_values(o.operands(op::pass::fwd, dtype::f32)[0], 1)},

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <tuple>
+#include <utility>
 
 #include <gmock/gmock.h>
 
@@ -180,6 +182,55 @@ class reference_plan : public ::testing::Test {};
 
 using ops = ::testing::Types<op::conv, op::deconv, op::gemm, op::pool, op::batchnorm, op::softmax>;
 TYPED_TEST_SUITE(reference_plan, ops);
+
+/// An image turned into a volume whose planes are its rows.
+template <class Op>
+Op with_planes_of_rows(Op o) {
+  o.d = std::exchange(o.h, 1);
+  o.t = std::exchange(o.r, 1);
+  o.depth_stride = std::exchange(o.stride.v, 1);
+  o.depth_pad.value = std::exchange(o.pad.top, 0);
+  o.pad.bottom = 0;
+  if constexpr (requires { o.dilation; }) o.depth_dilation = std::exchange(o.dilation.v, 1);
+  if constexpr (requires { o.output_pad; }) {
+    o.depth_output_pad.value = o.output_pad.bottom;
+    o.output_pad.top = o.output_pad.bottom = 0;
+  }
+  return o;
+}
+
+template <class Op>
+class reference_of_volumes : public ::testing::Test {};
+
+using ops_of_volumes = ::testing::Types<op::conv, op::deconv, op::pool>;
+TYPED_TEST_SUITE(reference_of_volumes, ops_of_volumes);
+
+TYPED_TEST(reference_of_volumes, is_that_of_an_image_where_planes_are_rows) {
+  dice d(32);
+  for (int i = 0; i < 100; ++i) {
+    auto image = testing::random_op<TypeParam>(d);
+    image.pad.bottom = image.pad.top;
+    if (!testing::detail::is_valid(image)) continue;
+    const TypeParam volume = with_planes_of_rows(image);
+    ASSERT_TRUE(testing::detail::is_valid(volume));
+    SCOPED_TRACE(key(volume));
+    for (const op::pass pass : image.passes()) {
+      const op::work right = image.work(pass);
+      const op::work found = volume.work(pass);
+      EXPECT_EQ(std::tuple(found.macs, found.flops, found.flops_exact),
+                std::tuple(right.macs, right.flops, right.flops_exact));
+    }
+    const auto operands = image.operands(op::pass::fwd, dtype::f32);
+    ASSERT_EQ(volume.operands(op::pass::fwd, dtype::f32).back().extents, operands.back().extents);
+    std::vector<values> inputs;
+    for (const op::operand& operand : operands) {
+      if (operand.role == op::role::destination) continue;
+      inputs.push_back(
+          run::random_values(operand, static_cast<std::uint64_t>(100 * i) + inputs.size()));
+    }
+    EXPECT_EQ(testing::reference_result(volume, inputs), testing::reference_result(image, inputs));
+  }
+}
 
 TYPED_TEST(reference_plan, agrees_with_an_independent_formula) {
   dice d(31);

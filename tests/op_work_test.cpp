@@ -87,6 +87,28 @@ TEST(conv, has_the_output_sizes_of_known_layers) {
   EXPECT_EQ(dilated.q(), 5);
 }
 
+/// Those of PyTorch's documentation.
+TEST(conv, deconv_and_pool_have_the_output_sizes_of_known_volumes) {
+  conv one{.n = 20, .c = 16, .h = 50, .w = 100, .k = 33, .r = 5, .s = 2, .pad = {2, 2, 0, 0}};
+  one.d = 10;
+  one.t = 3;
+  one.depth_stride = 2;
+  one.depth_pad.value = 4;
+  EXPECT_EQ((dims{one.z(), one.p(), one.q()}), (dims{8, 50, 99}));
+  EXPECT_EQ(one.operands(pass::fwd, dtype::f32).back().extents, (dims{20, 33, 8 * 50, 99}));
+  EXPECT_EQ(one.work(pass::fwd).macs, 20LL * 33 * 8 * 50 * 99 * 16 * 3 * 5 * 2);
+  deconv up{.n = 20, .c = 16, .h = 50, .w = 100, .k = 33, .r = 5, .s = 2, .pad = {4, 4, 2, 2}};
+  up.d = 10;
+  up.t = 3;
+  up.depth_stride = 2;
+  EXPECT_EQ((dims{up.z(), up.p(), up.q()}), (dims{21, 46, 97}));
+  pool largest{.n = 20, .c = 16, .h = 44, .w = 31, .r = 2, .s = 2, .stride = {1, 2}};
+  largest.d = 50;
+  largest.t = 3;
+  largest.depth_stride = 2;
+  EXPECT_EQ((dims{largest.z(), largest.p(), largest.q()}), (dims{24, 43, 15}));
+}
+
 TEST(conv, without_padding_has_no_wasted_work) {
   const conv o{.n = 2, .c = 4, .h = 9, .w = 9, .k = 8, .r = 3, .s = 3, .stride = {2, 2}};
   EXPECT_EQ(o.work(pass::fwd).flops_exact, o.work(pass::fwd).flops);
@@ -109,6 +131,7 @@ TEST(conv, refuses_what_does_not_fit) {
   EXPECT_EQ(refused([](conv& o) { o.k = 6, o.groups = 4; }), "groups");
   EXPECT_EQ(refused([](conv& o) { o.r = 4; }), "r");
   EXPECT_EQ(refused([](conv& o) { o.dilation = {1, 2}; }), "s");
+  EXPECT_EQ(refused([](conv& o) { o.t = 2; }), "t");
   EXPECT_EQ(refused([](conv& o) { o.src_zero.value = 256; }), "src_zero");
   EXPECT_EQ(refused([](conv& o) { o.dst_zero.value = 256; }), "dst_zero");
   const auto sums = [](tensor_type dst, tensor_type addend) {

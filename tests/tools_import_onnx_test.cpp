@@ -146,6 +146,32 @@ TEST_F(ImportOnnx, ConvolutionsOfOtherKinds) {
               ElementsAre("conv {n:batch,c:4,h:1,w:64,k:8,r:1,s:5,stride:[1,2],pad:[0,0,2,1]}"));
 }
 
+TEST_F(ImportOnnx, Volumes) {
+  pb::model net;
+  net.input("x", {-1, 4, 9, 8, 7}).weight("w", {8, 4, 3, 3, 1}).weight("up", {8, 2, 2, 2, 2});
+  net.node("Conv", {"x", "w"}, {"a"},
+           {ints("strides", {2, 1, 1}), ints("pads", {1, 0, 0, 1, 1, 0})})
+      .node("MaxPool", {"a"}, {"b"}, {ints("kernel_shape", {1, 7, 1})})
+      .node("ConvTranspose", {"b", "up"}, {"c"},
+            {ints("strides", {2, 2, 2}), ints("output_padding", {1, 0, 0})})
+      .node("GlobalAveragePool", {"c"}, {"y"})
+      .output("y");
+  EXPECT_THAT(
+      layers_of(net),
+      ElementsAre("conv {n:batch,c:4,h:8,w:7,k:8,r:3,s:1,pad:[0,1,0,0],d:9,t:3,depth_stride:2,"
+                  "depth_pad:1}",
+                  "pool {kind:max,n:batch,c:8,h:7,w:7,r:7,s:1,stride:1,d:5}",
+                  "deconv {n:batch,c:8,h:1,w:7,k:2,r:2,s:2,stride:2,d:5,t:2,depth_stride:2,"
+                  "depth_output_pad:1}",
+                  "pool {kind:average,n:batch,c:2,h:2,w:14,r:2,s:14,stride:1,d:11,t:11}"));
+  pb::model uneven;
+  uneven.input("x", {-1, 4, 9, 8, 7}).weight("w", {8, 4, 3, 3, 1});
+  uneven.node("Conv", {"x", "w"}, {"y"}, {ints("pads", {1, 0, 0, 2, 0, 0})}).output("y");
+  const testing::outcome refused = import(uneven.bytes());
+  EXPECT_EQ(refused.exit_code, 4);
+  EXPECT_THAT(refused.err, mentions("padding"));
+}
+
 TEST_F(ImportOnnx, Pools) {
   const auto window = [](std::int64_t size, std::int64_t stride) {
     return std::vector{ints("kernel_shape", {size, size}), ints("strides", {stride, stride})};
@@ -724,9 +750,9 @@ TEST_F(ImportOnnx, UnknownNodesAreListed) {
 }
 
 TEST_F(ImportOnnx, TheShareOfFlopsIsKnownOfProducts) {
-  // A convolution in three dimensions, of as many FLOPs as the matrix product behind it.
+  // A convolution in four dimensions, of as many FLOPs as the matrix product behind it.
   pb::model net;
-  net.input("x", {-1, 1, 2, 2, 2}).weight("w", {8, 1, 1, 1, 1}).weight("v", {64, 1});
+  net.input("x", {-1, 1, 2, 2, 2, 1}).weight("w", {8, 1, 1, 1, 1, 1}).weight("v", {64, 1});
   net.node("Conv", {"x", "w"}, {"a"}).node("Flatten", {"a"}, {"b"});
   net.node("MatMul", {"b", "v"}, {"y"}).output("y");
   const testing::outcome done = import(net.bytes());

@@ -1550,6 +1550,48 @@ def yolo11():
     yield net
 
 
+# --- Segmentation ------------------------------------------------------------------------------
+
+def cube(net, x, name, op, k, size, stride=1, pad=0, bias=False):
+    """A convolution, plain or transposed, of a volume as deep and high as wide."""
+    c, _, w = x.dims
+    shape = {'n': 'batch', 'c': c, 'h': w, 'w': w, 'k': k, 'r': size, 's': size, 'stride': stride,
+             'pad': pad, 'bias': bias, 'd': w, 't': size, 'depth_stride': stride, 'depth_pad': pad}
+    defaults = {'stride': 1, 'pad': 0, 'bias': False, 't': 1, 'depth_stride': 1, 'depth_pad': 0}
+    edge = (w - 1) * stride + size if op == 'deconv' else (w + 2 * pad - size) // stride + 1
+    return net.layer(name, op, [x], (k, edge * edge, edge), {
+        key: value for key, value in shape.items() if value != defaults.get(key, None)})
+
+
+@family('segmentation')
+def unet3d():
+    net = Network(
+        'unet3d', '3-D U-Net, KiTS19, 64x64x64',
+        'Cicek et al. 2016 (arXiv:1606.06650) in the form of Isensee et al. 2018 (arXiv:1809.10486), '
+        'as image segmentation in MLPerf Training, which cuts volumes of 128x128x128', 'kits19',
+        (1, 64 * 64, 64))
+
+    def two(x, name, k, stride=1):
+        for number, step in ((1, stride), (2, 1)):
+            x = cube(net, x, f'{name}_conv{number}', 'conv', k, 3, step, 1)
+            c, h, w = x.dims
+            x = net.layer(f'{name}_norm{number}', 'groupnorm', [x], x.dims,
+                          {'n': 'batch', 'c': c, 'h': h, 'w': w, 'groups': c})
+            x = net.activation(x, f'{name}_relu{number}')
+        return x
+
+    kept = [two(net.input, 'down0', 32)]
+    for level, k in enumerate((64, 128, 256, 320, 320), 1):
+        kept.append(two(kept[-1], f'down{level}', k, 2))
+    x = kept.pop()
+    for level in reversed(range(len(kept))):
+        y = kept.pop()
+        x = cube(net, x, f'up{level}', 'deconv', y.dims[0], 2, 2, bias=True)
+        x = two(net.concat([x, y], f'concat{level}'), f'joined{level}', y.dims[0])
+    cube(net, x, 'classes', 'conv', 3, 1, bias=True)
+    yield net
+
+
 # --- Recurrent networks ------------------------------------------------------------------------
 
 def recurrent_of(net, kind, vocabulary, width, hidden, depth, steps, biases=1):

@@ -424,6 +424,36 @@ Op random_fused_op(dice& d) {
   return o;
 }
 
+/// A small volume: an image, which `drawn` draws, with a depth.
+template <class Op>
+Op random_volume_op(dice& d, Op (*drawn)(dice&)) {
+  while (true) {
+    Op o = drawn(d);
+    o.n = std::min<std::int64_t>(o.n, 2);
+    o.h = std::min<std::int64_t>(o.h, 5);
+    o.w = std::min<std::int64_t>(o.w, 5);
+    o.d = d.between(1, 6);
+    o.t = d.between(1, 3);
+    o.depth_stride = d.between(1, std::max<std::int64_t>(o.t, 2));
+    o.depth_pad.value = d.between(0, 2);
+    if constexpr (requires { o.depth_dilation; }) {
+      if (d.chance(3)) o.depth_dilation = 2;
+    }
+    if constexpr (requires { o.depth_output_pad; }) {
+      if (d.chance(3)) o.depth_output_pad.value = d.between(0, o.depth_stride - 1);
+    }
+    if (detail::is_valid(o) && o.has_depth()) return o;
+  }
+}
+template <class Op>
+Op random_volume_op(dice& d) {
+  return random_volume_op<Op>(d, &random_op<Op>);
+}
+template <class Op>
+Op random_fused_volume_op(dice& d) {
+  return random_volume_op<Op>(d, &random_fused_op<Op>);
+}
+
 /// With tensors of several types, for rows of integers.
 template <class Op>
 Op random_quantized_op(dice& d) {

@@ -438,7 +438,7 @@ class reader {
   void convolution() {
     const std::size_t filters = axes_of_input(1);
     const std::size_t axes = filters < 2 ? 0 : filters - 2;
-    if (axes != 1 && axes != 2) return refuse(fmt::format("of {} axes", axes));
+    if (axes < 1 || axes > 3) return refuse(fmt::format("of {} axes", axes));
     if (axes_of_input(0) != filters) {
       return refuse(fmt::format("of a tensor with {} axes", axes_of_input(0)));
     }
@@ -489,10 +489,15 @@ class reader {
     if (axes_of_input(2) != 1) refuse("with other than a bias");
   }
 
-  void pool() {
+  /// 2 of max_pool2d.
+  [[nodiscard]] std::size_t axes_of_call() const {
     const char digit =
         *std::ranges::find_if(node_.call, [](char c) { return c >= '1' && c <= '3'; });
-    const auto axes = static_cast<std::size_t>(digit - '0');
+    return static_cast<std::size_t>(digit - '0');
+  }
+
+  void pool() {
+    const std::size_t axes = axes_of_call();
     if (axes_of_input(0) != axes + 2) return refuse("without a batch");
     const dims size = axes_sizes("kernel_size", axes, 1, std::nullopt);
     give_list("kernel_shape", size);
@@ -507,8 +512,7 @@ class reader {
   }
 
   void adaptive_pool() {
-    const std::size_t axes = node_.call.find("1d") != std::string::npos ? 1 : 2;
-    if (axes_of_input(0) != axes + 2) refuse("without a batch");
+    if (axes_of_input(0) != axes_of_call() + 2) refuse("without a batch");
   }
 
   void resample() { give_text("mode", node_.call == "upsample_nearest2d" ? "nearest" : "linear"); }
@@ -534,6 +538,12 @@ class reader {
 
   void groupnorm() {
     give("num_groups", integer("num_groups"));
+    give_number("epsilon", number("eps", 1e-5));
+  }
+
+  void instancenorm() {
+    if (!flag("use_input_stats", true)) return refuse("with running statistics");
+    give("num_groups", extents(node_.inputs[0])[1].size);
     give_number("epsilon", number("eps", 1e-5));
   }
 
@@ -953,7 +963,7 @@ class reader {
 
 /// By the names of calls, with spaces between them.
 const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by_meaning{
-    {"conv1d conv2d convolution conv_transpose1d conv_transpose2d",
+    {"conv1d conv2d conv3d convolution conv_transpose1d conv_transpose2d conv_transpose3d",
      {"Conv", {"input", "weight", "bias?"}, &reader::convolution}},
     {"embedding", {"Gather", {"weight", "indices"}}},
     {"index", {"Gather", {"self"}, &reader::index}},
@@ -968,11 +978,12 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
     {"matmul", {"MatMul", {"self", "other"}}},
     {"einsum", {"Einsum", {"tensors*"}, &reader::einsum}},
     {"addmm", {"Gemm", {"mat1", "mat2", "self"}, &reader::matrix_sum}},
-    {"max_pool1d max_pool2d max_pool2d_with_indices", {"MaxPool", {"self"}, &reader::pool}},
+    {"max_pool1d max_pool2d max_pool3d max_pool2d_with_indices max_pool3d_with_indices",
+     {"MaxPool", {"self"}, &reader::pool}},
     {"avg_pool1d avg_pool2d avg_pool3d", {"AveragePool", {"self"}, &reader::pool}},
-    {"adaptive_avg_pool1d adaptive_avg_pool2d",
+    {"adaptive_avg_pool1d adaptive_avg_pool2d adaptive_avg_pool3d",
      {"AdaptiveAveragePool", {"self"}, &reader::adaptive_pool}},
-    {"adaptive_max_pool1d adaptive_max_pool2d",
+    {"adaptive_max_pool1d adaptive_max_pool2d adaptive_max_pool3d",
      {"AdaptiveMaxPool", {"self"}, &reader::adaptive_pool}},
     {"upsample_nearest2d upsample_bilinear2d", {"Resize", {"input"}, &reader::resample}},
     {"mean", {"ReduceMean", {"self"}, &reader::reduction}},
@@ -983,6 +994,7 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
      {"BatchNormalization", {"input", "weight?", "bias?"}, &reader::batchnorm}},
     {"layer_norm", {"LayerNormalization", {"input", "weight?", "bias?"}, &reader::layernorm}},
     {"group_norm", {"GroupNormalization", {"input", "weight?", "bias?"}, &reader::groupnorm}},
+    {"instance_norm", {"GroupNormalization", {"input", "weight?", "bias?"}, &reader::instancenorm}},
     {"rms_norm", {"RMSNormalization", {"input", "weight?"}, &reader::layernorm}},
     {"scaled_dot_product_attention",
      {"Attention", {"query", "key", "value", "attn_mask?"}, &reader::attention}},

@@ -50,20 +50,21 @@ double epsilon_of(const node& of) {
 
 // Images.
 
-/// n c h w of an image, or of a sequence, which is an image of height 1.
+/// n c h w of an image, of a sequence, which is an image of height 1, or of a volume, whose planes
+/// lie one below the other.
 struct image {
   std::int64_t n, c, h, w;
 };
 
 image image_of(const converter& to, const dims& extents) {
-  if (extents.size() != 3 && extents.size() != 4) {
+  if (extents.size() < 3 || extents.size() > 5) {
     throw unknown(fmt::format("of a tensor with {} axes", extents.size()));
   }
-  const std::int64_t height = extents.size() == 3 ? 1 : extents[2];
+  const std::int64_t height = elements(dims(extents.begin() + 2, extents.end() - 1));
   return {extents[0], to.plain(extents[1]), to.plain(height), to.plain(extents.back())};
 }
 
-/// A window along height and width. With one axis the height has one position.
+/// A window along height and width, the last two axes. With one axis the height has one position.
 struct taps {
   pair size, stride, dilation;
   pads pad;
@@ -71,12 +72,30 @@ struct taps {
 
 taps taps_of(const window& by) {
   const std::size_t w = by.size.size() - 1;
-  if (w > 1) throw unknown(fmt::format("of {} axes", by.size.size()));
-  const auto both = [&](const dims& of) { return pair{w == 0 ? 1 : of[0], of[w]}; };
+  if (w > 2) throw unknown(fmt::format("of {} axes", by.size.size()));
+  const auto both = [&](const dims& of) { return pair{w == 0 ? 1 : of[w - 1], of[w]}; };
   return {both(by.size),
           both(by.stride),
           both(by.dilation),
-          {w == 0 ? 0 : by.before[0], w == 0 ? 0 : by.after[0], by.before[w], by.after[w]}};
+          {w == 0 ? 0 : by.before[w - 1], w == 0 ? 0 : by.after[w - 1], by.before[w], by.after[w]}};
+}
+
+/// Gives the op of a volume its depth, unless it is of an image.
+template <class Op>
+Op with_depth(const converter& to, const view& x, const window& by, Op o) {
+  if (by.size.size() < 3) return o;
+  if (by.before[0] != by.after[0]) throw unknown("with other padding in front than behind");
+  o.d = to.plain(x.extents[2]);
+  o.h = to.plain(x.extents[3]);
+  o.t = by.size[0];
+  o.depth_stride = by.stride[0];
+  o.depth_pad.value = by.before[0];
+  if constexpr (requires { o.depth_dilation; }) o.depth_dilation = by.dilation[0];
+  if constexpr (requires { o.depth_output_pad; }) {
+    const auto more = to.of().integers("output_padding");
+    o.depth_output_pad.value = more.empty() ? 0 : more[0];
+  }
+  return o;
 }
 
 /// What becomes of integers: the shape file has the layers, and fusion plans their types.
@@ -97,9 +116,11 @@ view conv(converter& to) {
   const auto [n, c, h, width] = image_of(to, x.extents);
   const window by = window_of(to.of(), x.extents, dims(w.extents.begin() + 2, w.extents.end()));
   const taps at = taps_of(by);
-  return to.append(op::conv{n, c, h, width, to.plain(w.extents[0]), at.size.v, at.size.h, at.stride,
-                            at.pad, at.dilation, to.of().integer("group", 1), bias},
-                   {x});
+  return to.append(
+      with_depth(to, x, by,
+                 op::conv{n, c, h, width, to.plain(w.extents[0]), at.size.v, at.size.h, at.stride,
+                          at.pad, at.dilation, to.of().integer("group", 1), bias}),
+      {x});
 }
 
 /// Takes what a transposed convolution adds at the end of an axis off what it cuts off there. The
@@ -126,24 +147,29 @@ view conv_transpose(converter& to) {
       window_of(to.of(), x.extents, dims(w.extents.begin() + 2, w.extents.end()), true);
   taps at = taps_of(by);
   const auto more = to.of().integers("output_padding");
-  std::int64_t rows = more.size() < 2 ? 0 : more[0];
+  std::int64_t rows = more.size() < 2 ? 0 : more[more.size() - 2];
   std::int64_t columns = more.empty() ? 0 : more.back();
   balance(rows, at.pad.bottom, at.stride.v);
   balance(columns, at.pad.right, at.stride.h);
   const pads output{rows, rows, columns, columns};
-  return to.append(op::deconv{n, c, h, width, to.plain(w.extents[1]) * groups, at.size.v, at.size.h,
-                              at.stride, at.pad, output, at.dilation, groups, to.of().has_input(2)},
-                   {x});
+  return to.append(
+      with_depth(to, x, by,
+                 op::deconv{n, c, h, width, to.plain(w.extents[1]) * groups, at.size.v, at.size.h,
+                            at.stride, at.pad, output, at.dilation, groups, to.of().has_input(2)}),
+      {x});
 }
 
 view pool_of(converter& to, const view& x, op::pool_kind kind, const window& by,
              bool count_padding) {
   const auto [n, c, h, w] = image_of(to, x.extents);
   const taps at = taps_of(by);
-  const bool is_view =
-      at.size == pair{1, 1} && at.stride == pair{1, 1} && at.pad == pads{0, 0, 0, 0};
+  const auto are = [](const dims& all, std::int64_t value) {
+    return std::ranges::all_of(all, [&](std::int64_t one) { return one == value; });
+  };
+  const bool is_padded = !are(by.before, 0) || !are(by.after, 0);
+  const bool is_view = are(by.size, 1) && are(by.stride, 1) && !is_padded;
   if (is_view) return x.viewed(to.extents());
-  if (at.dilation != pair{1, 1}) throw unknown("with a dilation");
+  if (!are(by.dilation, 1)) throw unknown("with a dilation");
   op::pool created{kind, n, c, h, w, at.size.v, at.size.h, at.stride, at.pad};
   window floor = by;
   floor.ceil = false;
@@ -151,8 +177,8 @@ view pool_of(converter& to, const view& x, op::pool_kind kind, const window& by,
     const std::int64_t extent = x.extents[i + 2];
     created.ceil = created.ceil || by.outputs(i, extent) != floor.outputs(i, extent);
   }
-  created.count_padding = kind == op::pool_kind::max || count_padding || at.pad == pads{0, 0, 0, 0};
-  return to.append(created, {x});
+  created.count_padding = kind == op::pool_kind::max || count_padding || !is_padded;
+  return to.append(with_depth(to, x, by, created), {x});
 }
 
 view max_pool(converter& to) {
@@ -239,7 +265,9 @@ view reduce(converter& to) {
     return pool_of(to, x, Kind, size, {1, 1});
   }
   const bool leaves_channels =
-      (axes_count == 3 || axes_count == 4) && over.size() == axes_count - 2 && over.front() != 0;
+      over.size() == axes_count - 2 &&
+      (axes_count == 5 ? over.front() == 2
+                       : (axes_count == 3 || axes_count == 4) && over.front() != 0);
   std::vector<std::size_t> order;
   std::int64_t rows = 1;
   for (std::size_t axis = 0; axis < axes_count; ++axis) {
@@ -1069,9 +1097,18 @@ view concat(converter& to) {
   if (parts.size() > op::concat::max_sources) {
     throw unknown(fmt::format("of more than {} tensors", op::concat::max_sources));
   }
-  op::concat created{to.extents(), static_cast<std::int64_t>(axis), {}};
   for (view& part : parts) {
     if (part.from == source_kind::weight) part = learned_rows(to, part);
+  }
+  op::concat created{to.extents(), static_cast<std::int64_t>(axis), {}};
+  const bool are_volumes =
+      axis == 1 && std::ranges::all_of(parts, [](const view& part) {
+        return part.extents.size() == 5 && part.written.size() == 4 && !part.order;
+      });
+  if (are_volumes) {
+    for (view& part : parts) part = part.viewed(part.written);
+    created.dims = parts[0].written;
+    created.dims[axis] = to.extents()[axis];
   }
   parts = in_one_order(std::move(parts));
   for (const view& part : parts) {

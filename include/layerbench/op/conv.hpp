@@ -30,12 +30,16 @@ namespace layerbench::op {
   return all;
 }
 
-/// 2-D convolution (cross-correlation, as in all deep-learning libraries):
+/// Convolution (cross-correlation, as in all deep-learning libraries):
 /// dst[n,k,p,q] = bias[k] + sum over c,r,s of
 ///   src[n, c, p*stride.v - pad.top + r*dilation.v, q*stride.h - pad.left + s*dilation.h] *
 ///   weights[k, c mod (C/groups), r, s], where c runs over the group of k.
 /// Then come the post-ops. In integers the products are exact, and everything after them is
 /// computed in f32.
+///
+/// With `d` and `t` the filter also slides along the depth of a volume, in the same way. Operands
+/// have the planes of volumes and filters one below the other: n*c*(d*h)*w lies in memory as
+/// n*c*d*h*w does, and is an image to the ops around.
 struct conv {
   static constexpr std::string_view name = "conv";
 
@@ -49,6 +53,9 @@ struct conv {
   tensor_type dst_type = tensor_type::same, addend_type = tensor_type::same;
   bool channel_scales = false;
   position src_zero = {}, dst_zero = {};
+  std::int64_t d = 1, t = 1, depth_stride = 1;
+  position depth_pad = {};
+  std::int64_t depth_dilation = 1;
 
   static constexpr auto fields = std::tuple{
       required("n", &conv::n, "images in a batch"),
@@ -69,8 +76,19 @@ struct conv {
       optional("channel_scales", &conv::channel_scales, channel_scales_help),
       optional("src_zero", &conv::src_zero, src_zero_help),
       optional("dst_zero", &conv::dst_zero, dst_zero_help),
+      optional("d", &conv::d, "input depth"),
+      optional("t", &conv::t, "filter depth"),
+      optional("depth_stride", &conv::depth_stride, "step of the filter in depth"),
+      optional("depth_pad", &conv::depth_pad, "zero planes in front and behind"),
+      optional("depth_dilation", &conv::depth_dilation, "distance of filter taps in depth"),
   };
 
+  /// Whether it slides along the depth.
+  [[nodiscard]] bool has_depth() const { return d > 1 || t > 1 || depth_pad.value > 0; }
+  /// Output depth.
+  [[nodiscard]] std::int64_t z() const {
+    return window_outputs(d, 2 * depth_pad.value, depth_dilation * (t - 1) + 1, depth_stride);
+  }
   /// Output height.
   [[nodiscard]] std::int64_t p() const {
     return window_outputs(h, pad.top + pad.bottom, dilation.v * (r - 1) + 1, stride.v);
@@ -83,6 +101,7 @@ struct conv {
   void validate() const {
     if (c % groups != 0) throw invalid_field("groups", "does not divide c");
     if (k % groups != 0) throw invalid_field("groups", "does not divide k");
+    if (z() < 1) throw invalid_field("t", "is larger than the padded input depth");
     if (p() < 1) throw invalid_field("r", "is larger than the padded input height");
     if (q() < 1) throw invalid_field("s", "is larger than the padded input width");
     op::validate(post);
@@ -98,13 +117,14 @@ struct conv {
     return passes_with(post, {pass::fwd, pass::bwd_data, pass::bwd_weights});
   }
 
-  /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, addends and dst n*k*p*q; gradients alike.
+  /// src n*c*(d*h)*w, weights k*(c/groups)*(t*r)*s, bias k, addends and dst n*k*(z*p)*q; gradients
+  /// alike.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
-    const dims image{n, c, h, w};
-    const dims filters{k, c / groups, r, s};
-    const dims result{n, k, this->p(), q()};
+    const dims image{n, c, d * h, w};
+    const dims filters{k, c / groups, t * r, s};
+    const dims result{n, k, z() * this->p(), q()};
     if (p != pass::fwd) return convolution_gradient(p, image, filters, result, bias, type);
-    const std::int64_t depth = c / groups * r * s;
+    const std::int64_t depth = c / groups * t * r * s;
     std::vector<operand> all{{"src", image, role::source, type},
                              {"weights", filters, role::weights, type}};
     if (bias) all.push_back({"bias", {k}, role::weights, type});
@@ -117,6 +137,10 @@ struct conv {
 
   /// Whether each filter tap overlaps the image, rather than only padding, at some output.
   [[nodiscard]] bool all_taps_overlap_image() const {
+    for (std::int64_t tap = 0; tap < t; ++tap) {
+      const std::int64_t front = depth_pad.value - tap * depth_dilation;
+      if (window_taps(d, front, 1, 1, depth_stride, z()) == 0) return false;
+    }
     for (std::int64_t tap = 0; tap < r; ++tap) {
       if (window_taps(h, pad.top - tap * dilation.v, 1, 1, stride.v, p()) == 0) return false;
     }
@@ -126,16 +150,17 @@ struct conv {
     return true;
   }
 
-  /// MACs: n*k*p*q*(c/groups)*r*s in each pass; the bias is not counted, as in published model
+  /// MACs: n*k*z*p*q*(c/groups)*t*r*s in each pass; the bias is not counted, as in published model
   /// totals.
   [[nodiscard]] op::work work(pass /*p*/) const {
     const std::int64_t per_tap = checked_product({n, k, c / groups});
-    const std::int64_t macs = checked_product({per_tap, p(), q(), r, s});
+    const std::int64_t macs = checked_product({per_tap, z(), p(), q(), t, r, s});
+    const std::int64_t deep = window_taps(d, depth_pad.value, t, depth_dilation, depth_stride, z());
     const std::int64_t vertical = window_taps(h, pad.top, r, dilation.v, stride.v, p());
     const std::int64_t horizontal = window_taps(w, pad.left, s, dilation.h, stride.h, q());
     const op::work products{macs, checked_multiply(2, macs),
-                            2 * checked_product({per_tap, vertical, horizontal})};
-    return with_post_ops(products, post, {n, k, p(), q()});
+                            2 * checked_product({per_tap, deep, vertical, horizontal})};
+    return with_post_ops(products, post, {n, k, z() * p(), q()});
   }
 };
 

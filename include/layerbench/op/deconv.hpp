@@ -10,11 +10,11 @@
 
 namespace layerbench::op {
 
-/// Transposed 2-D convolution (deconvolution): the gradient of a convolution, as a forward pass.
+/// Transposed convolution (deconvolution): the gradient of a convolution, as a forward pass.
 /// Each source element adds its product with the filter to the destination:
 /// dst[n, k, h*stride.v - pad.top + r*dilation.v, w*stride.h - pad.left + s*dilation.h] +=
 ///   src[n,c,h,w] * weights[k, c mod (C/groups), r, s], where c runs over the group of k; and bias.
-/// Then come the post-ops.
+/// Then come the post-ops. With `d` and `t` it is of volumes, which lie as those of conv.
 struct deconv {
   static constexpr std::string_view name = "deconv";
 
@@ -26,6 +26,9 @@ struct deconv {
   std::int64_t groups = 1;
   bool bias = false;
   post_ops post = {};
+  std::int64_t d = 1, t = 1, depth_stride = 1;
+  position depth_pad = {}, depth_output_pad = {};
+  std::int64_t depth_dilation = 1;
 
   static constexpr auto fields = std::tuple{
       required("n", &deconv::n, "images in a batch"),
@@ -42,8 +45,21 @@ struct deconv {
       optional("groups", &deconv::groups, "channel groups, c and k are multiples of it"),
       optional("bias", &deconv::bias, "whether a bias is added"),
       optional("post", &deconv::post, post_help),
+      optional("d", &deconv::d, "input depth"),
+      optional("t", &deconv::t, "filter depth"),
+      optional("depth_stride", &deconv::depth_stride, "distance of source planes in the output"),
+      optional("depth_pad", &deconv::depth_pad, "planes cut off in front and behind"),
+      optional("depth_output_pad", &deconv::depth_output_pad, "planes added behind"),
+      optional("depth_dilation", &deconv::depth_dilation, "distance of filter taps in depth"),
   };
 
+  /// Whether it slides along the depth.
+  [[nodiscard]] bool has_depth() const { return transposed().has_depth(); }
+  /// Output depth.
+  [[nodiscard]] std::int64_t z() const {
+    return (d - 1) * depth_stride + depth_dilation * (t - 1) + 1 - 2 * depth_pad.value +
+           depth_output_pad.value;
+  }
   /// Output height.
   [[nodiscard]] std::int64_t p() const {
     return (h - 1) * stride.v + dilation.v * (r - 1) + 1 - pad.top - pad.bottom + output_pad.bottom;
@@ -62,6 +78,10 @@ struct deconv {
     if (output_pad.bottom >= stride.v || output_pad.right >= stride.h) {
       throw invalid_field("output_pad", "must be smaller than the stride");
     }
+    if (depth_output_pad.value >= depth_stride) {
+      throw invalid_field("depth_output_pad", "must be smaller than the stride");
+    }
+    if (z() < 1) throw invalid_field("depth_pad", "cuts off all of the output");
     if (p() < 1 || q() < 1) throw invalid_field("pad", "cuts off all of the output");
     op::validate(post);
   }
@@ -82,14 +102,20 @@ struct deconv {
             .stride = stride,
             .pad = pad,
             .dilation = dilation,
-            .groups = groups};
+            .groups = groups,
+            .d = z(),
+            .t = t,
+            .depth_stride = depth_stride,
+            .depth_pad = depth_pad,
+            .depth_dilation = depth_dilation};
   }
 
-  /// src n*c*h*w, weights k*(c/groups)*r*s, bias k, addends and dst n*k*p*q; gradients alike.
+  /// src n*c*(d*h)*w, weights k*(c/groups)*(t*r)*s, bias k, addends and dst n*k*(z*p)*q; gradients
+  /// alike.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
-    const dims image{n, c, h, w};
-    const dims filters{k, c / groups, r, s};
-    const dims result{n, k, this->p(), q()};
+    const dims image{n, c, d * h, w};
+    const dims filters{k, c / groups, t * r, s};
+    const dims result{n, k, z() * this->p(), q()};
     if (p != pass::fwd) return convolution_gradient(p, image, filters, result, bias, type);
     std::vector<operand> all{
         {"src", image, role::source, type},
@@ -98,17 +124,18 @@ struct deconv {
     if (bias) all.push_back({"bias", {k}, role::weights, is_integer(type) ? dtype::f32 : type});
     all.push_back({"dst", result, role::destination, type});
     // Keeps a sum of as many random products as an output has terms in range.
-    const std::int64_t products = c / groups * r * s;
-    const double terms = static_cast<double>(products) / static_cast<double>(stride.v * stride.h);
+    const std::int64_t products = c / groups * t * r * s;
+    const double terms =
+        static_cast<double>(products) / static_cast<double>(depth_stride * stride.v * stride.h);
     all.back().scale *= std::sqrt(std::max(1.0, terms));
     insert_addends(post, all);
     return all;
   }
 
-  /// Those of the convolution whose gradient this is: n*c*h*w*(k/groups)*r*s MACs in each pass;
+  /// Those of the convolution whose gradient this is: n*c*d*h*w*(k/groups)*t*r*s MACs in each pass;
   /// `flops` counts the products that are cut off by the padding, too.
   [[nodiscard]] op::work work(pass pass) const {
-    return with_post_ops(transposed().work(pass), post, {n, k, p(), q()});
+    return with_post_ops(transposed().work(pass), post, {n, k, z() * p(), q()});
   }
 };
 

@@ -2,6 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+
 #include <layerbench/op/op.hpp>
 
 namespace layerbench::op {
@@ -15,7 +17,8 @@ enum class pool_kind { max, average };
 /// Pooling over r*s windows. Padding never wins a maximum; in an average it counts as zeros when
 /// `count_padding`, else the divisor is the number of taps on the image. `ceil` rounds the output
 /// size up, without windows that would start past the image and its leading padding (PyTorch's
-/// rule); what such a window reaches beyond the padding is never counted.
+/// rule); what such a window reaches beyond the padding is never counted. With `d` and `t` windows
+/// are t*r*s, of volumes that lie as those of conv.
 struct pool {
   static constexpr std::string_view name = "pool";
 
@@ -25,6 +28,8 @@ struct pool {
   pads pad{0, 0, 0, 0};
   bool ceil = false;
   bool count_padding = true;
+  std::int64_t d = 1, t = 1, depth_stride = 1;
+  position depth_pad = {};
 
   static constexpr auto fields = std::tuple{
       required("kind", &pool::kind, "max or average"),
@@ -38,16 +43,28 @@ struct pool {
       optional("pad", &pool::pad, "padding"),
       optional("ceil", &pool::ceil, "whether the output size is rounded up"),
       optional("count_padding", &pool::count_padding, "whether an average counts padding"),
+      optional("d", &pool::d, "input depth"),
+      optional("t", &pool::t, "window depth"),
+      optional("depth_stride", &pool::depth_stride, "step of the window in depth"),
+      optional("depth_pad", &pool::depth_pad, "padding in front and behind"),
   };
 
+  /// Whether it slides along the depth.
+  [[nodiscard]] bool has_depth() const { return d > 1 || t > 1; }
+  /// Output depth.
+  [[nodiscard]] std::int64_t z() const {
+    return outputs(d, depth_pad.value, depth_pad.value, t, depth_stride);
+  }
   /// Output height.
   [[nodiscard]] std::int64_t p() const { return outputs(h, pad.top, pad.bottom, r, stride.v); }
   /// Output width.
   [[nodiscard]] std::int64_t q() const { return outputs(w, pad.left, pad.right, s, stride.h); }
 
   void validate() const {
+    if (z() < 1) throw invalid_field("t", "is larger than the padded input depth");
     if (p() < 1) throw invalid_field("r", "is larger than the padded input height");
     if (q() < 1) throw invalid_field("s", "is larger than the padded input width");
+    if (depth_pad.value >= t) throw invalid_field("depth_pad", "must be smaller than the window");
     // A window wholly inside the padding would have no maximum and no divisor.
     if (pad.top >= r || pad.bottom >= r || pad.left >= s || pad.right >= s) {
       throw invalid_field("pad", "must be smaller than the window");
@@ -60,18 +77,18 @@ struct pool {
   [[nodiscard]] std::vector<pass> passes() const {
     if (kind == pool_kind::average) return {pass::fwd, pass::bwd};
     constexpr std::int64_t most_taps = 128;  // that one byte of a workspace can tell apart
-    if (r > most_taps || s > most_taps || r * s > most_taps) return {pass::fwd};
+    if (std::max({t, r, s}) > most_taps || t * r * s > most_taps) return {pass::fwd};
     return {pass::fwd, pass::fwd_training, pass::bwd};
   }
 
-  /// src n*c*h*w, dst n*c*p*q, gradients alike. Max pooling in training also has a workspace
-  /// n*c*p*q of argmax indices: the first tap y*s + x of the window with the maximum, counted from
-  /// the corner of the window in the padding.
+  /// src n*c*(d*h)*w, dst n*c*(z*p)*q, gradients alike. Max pooling in training also has a
+  /// workspace like dst of argmax indices: the first tap (plane*r + y)*s + x of the window with the
+  /// maximum, counted from the corner of the window in the padding.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
-    const dims input{n, c, h, w};
-    const dims output{n, c, this->p(), q()};
+    const dims input{n, c, d * h, w};
+    const dims output{n, c, z() * this->p(), q()};
     const auto workspace = [&](role used_as) {
-      const auto last = static_cast<double>(r * s - 1);
+      const auto last = static_cast<double>(t * r * s - 1);
       return operand{"workspace", output, used_as, dtype::s8, 0, last, 1, true};
     };
     std::vector<operand> all;
@@ -89,13 +106,14 @@ struct pool {
   /// One operation (comparison or addition) per tap; gradients of maxima have one per output.
   [[nodiscard]] op::work work(pass pass) const {
     if (pass == pass::bwd && kind == pool_kind::max) {
-      const std::int64_t flops = checked_product({n, c, p(), q()});
+      const std::int64_t flops = checked_product({n, c, z(), p(), q()});
       return {0, flops, flops};
     }
+    const std::int64_t deep = window_taps(d, depth_pad.value, t, 1, depth_stride, z());
     const std::int64_t vertical = window_taps(h, pad.top, r, 1, stride.v, p());
     const std::int64_t horizontal = window_taps(w, pad.left, s, 1, stride.h, q());
-    return {0, checked_product({n, c, p(), q(), r, s}),
-            checked_product({n, c, vertical, horizontal})};
+    return {0, checked_product({n, c, z(), p(), q(), t, r, s}),
+            checked_product({n, c, deep, vertical, horizontal})};
   }
 
  private:

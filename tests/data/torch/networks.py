@@ -40,6 +40,60 @@ class Image(nn.Module):
         return torch.matmul(x.flatten(1), self.weight).log_softmax(1)
 
 
+class Volume(nn.Module):
+    """Every op that reads volumes; sizes of which each is different where that is possible."""
+
+    def __init__(self):
+        super().__init__()
+        self.stem = nn.Conv3d(2, 8, (2, 5, 3), stride=(1, 2, 1), padding=(1, 2, 0), bias=False)
+        self.norms = nn.Sequential(nn.BatchNorm3d(8), nn.GroupNorm(2, 8), nn.InstanceNorm3d(8, affine=True))
+        self.same = nn.Conv3d(8, 8, (3, 1, 3), padding='same', dilation=(2, 1, 1), groups=4)
+        self.pools = nn.Sequential(nn.MaxPool3d((2, 2, 3), stride=(2, 1, 2), ceil_mode=True),
+                                   nn.AvgPool3d((1, 3, 2), 1, (0, 1, 1), count_include_pad=False))
+        self.up = nn.ConvTranspose3d(8, 6, 3, stride=(3, 1, 2), padding=(1, 0, 1),
+                                     output_padding=(2, 0, 1), groups=2)
+        self.shrink = nn.AdaptiveMaxPool3d((3, 2, 1))
+        self.last = nn.Conv3d(12, 4, 1)
+
+    def forward(self, x):
+        x = self.norms(self.stem(x))
+        x = self.up(self.pools(F.relu(self.same(x)) + x))
+        x = self.last(self.shrink(torch.cat([x, F.silu(x)], 1)))
+        return x.mean((2, 3, 4))
+
+
+class Unet3d(nn.Module):
+    """The 3-D U-Net of MLPerf Training's image segmentation."""
+
+    WIDTHS = (32, 64, 128, 256, 320, 320)
+
+    def __init__(self):
+        super().__init__()
+
+        def two(c, k, stride=1):
+            parts = []
+            for inputs, step in ((c, stride), (k, 1)):
+                parts += [nn.Conv3d(inputs, k, 3, step, 1, bias=False), nn.InstanceNorm3d(k, affine=True),
+                          nn.ReLU(inplace=True)]
+            return nn.Sequential(*parts)
+
+        pairs = list(zip(self.WIDTHS, self.WIDTHS[1:]))
+        self.first = two(1, self.WIDTHS[0])
+        self.down = nn.ModuleList(two(c, k, 2) for c, k in pairs)
+        self.up = nn.ModuleList(nn.ConvTranspose3d(k, c, 2, 2) for c, k in reversed(pairs))
+        self.joined = nn.ModuleList(two(2 * c, c) for c, _ in reversed(pairs))
+        self.last = nn.Conv3d(self.WIDTHS[0], 3, 1)
+
+    def forward(self, x):
+        kept = [self.first(x)]
+        for down in self.down:
+            kept.append(down(kept[-1]))
+        x = kept.pop()
+        for up, joined in zip(self.up, self.joined):
+            x = joined(torch.cat([up(x), kept.pop()], 1))
+        return self.last(x)
+
+
 class Sequence(nn.Module):
     """Recurrent layers, embeddings and one-dimensional convolutions."""
 

@@ -83,7 +83,7 @@ namespace detail {
 
 [[nodiscard]] inline std::string kernel_name(const op::conv& o) {
   if (o.groups > 1) return o.groups == o.c ? "conv_depthwise" : "conv_grouped";
-  return o.r == 1 && o.s == 1 && o.stride == pair{1, 1} ? "conv_1x1" : "conv";
+  return o.t == 1 && o.r == 1 && o.s == 1 && o.stride == pair{1, 1} ? "conv_1x1" : "conv";
 }
 
 [[nodiscard]] inline std::string kernel_name(const op::gemm& o) {
@@ -94,7 +94,8 @@ namespace detail {
 }
 
 [[nodiscard]] inline std::string kernel_name(const op::pool& o) {
-  return o.r == o.h && o.s == o.w ? "pool_global" : fmt::format("pool_{}", name(o.kind));
+  return o.t == o.d && o.r == o.h && o.s == o.w ? "pool_global"
+                                                : fmt::format("pool_{}", name(o.kind));
 }
 
 /// PyTorch's kernel loops over the pixels of an image, so it is slow where there are few.

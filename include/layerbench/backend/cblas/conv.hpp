@@ -32,7 +32,8 @@ class conv : public host::call_plan {
         pixels_(static_cast<int>((by_image_ ? 1 : o.n) * o.h * o.w)),
         c_(static_cast<int>(o.c / o.groups)),
         k_(static_cast<int>(o.k / o.groups)) {
-    if (o.r != 1 || o.s != 1 || o.stride != pair{1, 1} || o.pad != pads{0, 0, 0, 0})
+    if (o.has_depth() || o.r != 1 || o.s != 1 || o.stride != pair{1, 1} ||
+        o.pad != pads{0, 0, 0, 0})
       throw unsupported("only convolutions of 1x1 without stride and padding are products");
     require_size((by_image_ ? 1 : o.n) * o.h * o.w * std::max(o.c, o.k));
     if (request.pass != op::pass::fwd || request.type != dtype::f32)

@@ -109,8 +109,9 @@ class backend : public host::openmp_backend {
   }
 
   /// Whether this is a oneDNN up to 3.2 that computes in 16 bits by AMX. It then ends the program
-  /// in recurrent layers (SIGILL: a tile is cleared that no configuration has), and computes wrong
-  /// gradients of some transposed convolutions. Seen with 3.2.0 on an Emerald Rapids.
+  /// in recurrent layers (SIGILL: a tile is cleared that no configuration has) and in convolutions
+  /// of volumes of integers (SIGSEGV in brgemm_convolution_fwd_t::add_po_kernels), and computes
+  /// wrong gradients of some transposed convolutions. Seen with 3.2.0 on an Emerald Rapids.
   static bool has_early_amx() {
     const dnnl_version_t* loaded = dnnl_version();
     return loaded->major == 3 && loaded->minor <= 2 && has_isa(dnnl_cpu_isa_avx512_core_amx);

@@ -26,14 +26,14 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
   plan(const onednn::backend& device, const op::conv& o, const plan_request& request)
       : primitive_sequence(device, o.operands(request.pass, request.type)),
         o_(o),
-        image_{
-            onednn::activations_or_any(device, {o.n, o.c, o.h, o.w}, request.type, request.layout)},
-        result_{onednn::activations_or_any(device, {o.n, o.k, o.p(), o.q()},
-                                           dtype_of(o.dst_type, request.type), request.layout)},
-        filters_{onednn::any(o.groups == 1
-                                 ? dims{o.k, o.c, o.r, o.s}
-                                 : dims{o.groups, o.k / o.groups, o.c / o.groups, o.r, o.s},
-                             operands()[1].logical.type)} {
+        image_{onednn::with_depth(o, o.d,
+                                  onednn::activations_or_any(device, {o.n, o.c, o.d * o.h, o.w},
+                                                             request.type, request.layout))},
+        result_{onednn::with_depth(
+            o, o.z(),
+            onednn::activations_or_any(device, {o.n, o.k, o.z() * o.p(), o.q()},
+                                       dtype_of(o.dst_type, request.type), request.layout))},
+        filters_{onednn::filters(o, operands()[1].logical.type)} {
     onednn::checked("convolution", [&] {
       switch (request.pass) {
         case op::pass::bwd_data: return build_bwd_data(device, request);
@@ -43,10 +43,16 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
                                                      : build_fwd(device, request);
       }
     });
+    if (o.has_depth()) fold_volumes();
   }
 
  private:
   void build_fwd(const onednn::backend& device, const plan_request& request) {
+    if (o_.has_depth() && is_integer(request.type) && onednn::backend::has_early_amx()) {
+      throw unsupported(
+          "oneDNN up to 3.2 ends programs in convolutions of volumes in integers on CPUs with AMX; "
+          "use a newer oneDNN (docs/compare.md), or set ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16");
+    }
     const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
                               : dnnl::memory::desc();
     auto result = forward_desc(device, dnnl::prop_kind::forward_inference, bias,
@@ -144,10 +150,18 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
     return forward_desc(device, dnnl::prop_kind::forward_training, {}, attributes());
   }
 
-  [[nodiscard]] dims strides() const { return {o_.stride.v, o_.stride.h}; }
-  [[nodiscard]] dims dilations() const { return {o_.dilation.v - 1, o_.dilation.h - 1}; }
-  [[nodiscard]] dims padding_begin() const { return {o_.pad.top, o_.pad.left}; }
-  [[nodiscard]] dims padding_end() const { return {o_.pad.bottom, o_.pad.right}; }
+  [[nodiscard]] dims strides() const {
+    return onednn::window_sizes(o_, o_.depth_stride, o_.stride.v, o_.stride.h);
+  }
+  [[nodiscard]] dims dilations() const {
+    return onednn::window_sizes(o_, o_.depth_dilation - 1, o_.dilation.v - 1, o_.dilation.h - 1);
+  }
+  [[nodiscard]] dims padding_begin() const {
+    return onednn::window_sizes(o_, o_.depth_pad.value, o_.pad.top, o_.pad.left);
+  }
+  [[nodiscard]] dims padding_end() const {
+    return onednn::window_sizes(o_, o_.depth_pad.value, o_.pad.bottom, o_.pad.right);
+  }
 
   op::conv o_;
   dnnl::memory::desc image_;

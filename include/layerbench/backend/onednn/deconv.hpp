@@ -19,14 +19,14 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
   plan(const onednn::backend& device, const op::deconv& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)),
         o_(o),
-        image_{
-            onednn::activations_or_any(device, {o.n, o.c, o.h, o.w}, request.type, request.layout)},
-        result_{onednn::activations_or_any(device, {o.n, o.k, o.p(), o.q()}, request.type,
-                                           request.layout)},
-        filters_{onednn::any(o.groups == 1
-                                 ? dims{o.k, o.c, o.r, o.s}
-                                 : dims{o.groups, o.k / o.groups, o.c / o.groups, o.r, o.s},
-                             request.type)} {
+        image_{onednn::with_depth(o, o.d,
+                                  onednn::activations_or_any(device, {o.n, o.c, o.d * o.h, o.w},
+                                                             request.type, request.layout))},
+        result_{
+            onednn::with_depth(o, o.z(),
+                               onednn::activations_or_any(device, {o.n, o.k, o.z() * o.p(), o.q()},
+                                                          request.type, request.layout))},
+        filters_{onednn::filters(o, request.type)} {
     refuse_wrong_results(request);
     onednn::checked("transposed convolution", [&] {
       switch (request.pass) {
@@ -35,6 +35,7 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
         default: return build_fwd(device, request);
       }
     });
+    if (o.has_depth()) fold_volumes();
   }
 
  private:
@@ -73,7 +74,10 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
       const bool columns = covers(o_.q(), o_.s, [&](std::int64_t x, std::int64_t s) {
         return reaches(x + o_.pad.left - s * o_.dilation.h, o_.stride.h, o_.w);
       });
-      if (rows && columns) return;
+      const bool planes = covers(o_.z(), o_.t, [&](std::int64_t z, std::int64_t t) {
+        return reaches(z + o_.depth_pad.value - t * o_.depth_dilation, o_.depth_stride, o_.d);
+      });
+      if (rows && columns && planes) return;
       throw unsupported("oneDNN never writes integers that no tap of a filter reaches");
     }
   }
@@ -121,11 +125,19 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
     return forward_desc(device, dnnl::prop_kind::forward_training, {}, attributes());
   }
 
-  [[nodiscard]] dims strides() const { return {o_.stride.v, o_.stride.h}; }
-  [[nodiscard]] dims dilations() const { return {o_.dilation.v - 1, o_.dilation.h - 1}; }
-  [[nodiscard]] dims before() const { return {o_.pad.top, o_.pad.left}; }
+  [[nodiscard]] dims strides() const {
+    return onednn::window_sizes(o_, o_.depth_stride, o_.stride.v, o_.stride.h);
+  }
+  [[nodiscard]] dims dilations() const {
+    return onednn::window_sizes(o_, o_.depth_dilation - 1, o_.dilation.v - 1, o_.dilation.h - 1);
+  }
+  [[nodiscard]] dims before() const {
+    return onednn::window_sizes(o_, o_.depth_pad.value, o_.pad.top, o_.pad.left);
+  }
   [[nodiscard]] dims behind() const {
-    return {o_.pad.bottom - o_.output_pad.bottom, o_.pad.right - o_.output_pad.right};
+    return onednn::window_sizes(o_, o_.depth_pad.value - o_.depth_output_pad.value,
+                                o_.pad.bottom - o_.output_pad.bottom,
+                                o_.pad.right - o_.output_pad.right);
   }
 
   op::deconv o_;

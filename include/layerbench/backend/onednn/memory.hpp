@@ -77,6 +77,36 @@ namespace layerbench::onednn {
                                      : activations(device, extents, type, image_layout);
 }
 
+/// The images of an op; if it has a depth, volumes n*c*(d*h)*w as n*c*d*h*w, as oneDNN has them.
+template <class Op>
+[[nodiscard]] dnnl::memory::desc with_depth(const Op& o, std::int64_t d,
+                                            const dnnl::memory::desc& volume) {
+  if (!o.has_depth()) return volume;
+  dims axes = volume.get_dims();
+  axes[2] /= d;
+  axes.insert(axes.begin() + 2, d);
+  if (volume.get_format_kind() == dnnl::memory::format_kind::any) {
+    return {axes, volume.get_data_type(), dnnl::memory::format_tag::any};
+  }
+  return volume.reshape(axes);
+}
+
+/// Filters of a convolution with their groups and depth, in an order that the primitive chooses.
+template <class Op>
+[[nodiscard]] dnnl::memory::desc filters(const Op& o, dtype type) {
+  dims axes{o.k / o.groups, o.c / o.groups, o.r, o.s};
+  if (o.has_depth()) axes.insert(axes.begin() + 2, o.t);
+  if (o.groups > 1) axes.insert(axes.begin(), o.groups);
+  return any(axes, type);
+}
+
+/// Sizes along the axes of a window: with the depth if the op has one.
+template <class Op>
+[[nodiscard]] dims window_sizes(const Op& o, std::int64_t depth, std::int64_t height,
+                                std::int64_t width) {
+  return o.has_depth() ? dims{depth, height, width} : dims{height, width};
+}
+
 /// As activations(), but never in blocks: for loops of layerbench.
 [[nodiscard]] inline dnnl::memory::desc plain_or_nhwc_activations(const backend& device,
                                                                   const dims& extents, dtype type,

@@ -13,6 +13,7 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
   plan(const onednn::backend& device, const op::pool& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)) {
     onednn::checked("pooling", [&] { build(device, o, request); });
+    if (o.has_depth()) fold_volumes();
   }
 
  private:
@@ -25,9 +26,10 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
     };
     const std::int64_t below = trailing(o.p(), o.stride.v, o.r, o.h, o.pad.top);
     const std::int64_t right = trailing(o.q(), o.stride.h, o.s, o.w, o.pad.left);
+    const std::int64_t behind = trailing(o.z(), o.depth_stride, o.t, o.d, o.depth_pad.value);
     const bool average = o.kind == op::pool_kind::average;
-    const bool beyond = below > o.pad.bottom || right > o.pad.right;
-    const bool padded = o.pad.top + o.pad.left + o.pad.bottom + o.pad.right > 0;
+    const bool beyond = behind > o.depth_pad.value || below > o.pad.bottom || right > o.pad.right;
+    const bool padded = o.depth_pad.value + o.pad.top + o.pad.left + o.pad.bottom + o.pad.right > 0;
     if (average && o.count_padding && beyond && padded) {
       throw unsupported(
           "oneDNN includes elements beyond the padding in an average with sizes rounded up");
@@ -39,20 +41,24 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
                       : includes ? pooling_avg_include_padding
                                  : pooling_avg_exclude_padding;
     const bool training = request.pass != op::pass::fwd;
-    const memory::desc image =
-        onednn::activations(device, {o.n, o.c, o.h, o.w}, request.type, request.layout);
-    const memory::desc result =
-        onednn::activations(device, {o.n, o.c, o.p(), o.q()}, request.type, request.layout);
-    const dims strides{o.stride.v, o.stride.h};
-    const dims window{o.r, o.s};
-    const dims padding_begin{o.pad.top, o.pad.left};
-    const dims padding_end{below, right};
+    const auto stored = [&](std::int64_t planes, std::int64_t rows, std::int64_t columns) {
+      const dims extents{o.n, o.c, planes * rows, columns};
+      return onednn::with_depth(o, planes,
+                                onednn::activations(device, extents, request.type, request.layout));
+    };
+    const memory::desc image = stored(o.d, o.h, o.w);
+    const memory::desc result = stored(o.z(), o.p(), o.q());
+    const dims strides = onednn::window_sizes(o, o.depth_stride, o.stride.v, o.stride.h);
+    const dims window = onednn::window_sizes(o, o.t, o.r, o.s);
+    const dims dilation = onednn::window_sizes(o, 0, 0, 0);
+    const dims padding_begin = onednn::window_sizes(o, o.depth_pad.value, o.pad.top, o.pad.left);
+    const dims padding_end = onednn::window_sizes(o, behind, below, right);
     const pooling_forward::primitive_desc forward(
         device.engine(), training ? prop_kind::forward_training : prop_kind::forward_inference,
-        kind, image, result, strides, window, {0, 0}, padding_begin, padding_end, attributes());
+        kind, image, result, strides, window, dilation, padding_begin, padding_end, attributes());
     if (request.pass == op::pass::bwd) {
       const pooling_backward::primitive_desc backward(device.engine(), kind, image, result, strides,
-                                                      window, {0, 0}, padding_begin, padding_end,
+                                                      window, dilation, padding_begin, padding_end,
                                                       forward, attributes());
       if (o.kind == op::pool_kind::max) {
         set_primitive(

@@ -230,6 +230,23 @@ class primitive_plan : public run::any_plan {
     if (as_stored) operands_[i].order = op::plain_order(extents(i));
   }
 
+  /// Describes volumes, which the primitive has as n*c*d*h*w, as the op does.
+  void fold_volumes() {
+    for (std::size_t i = 0; i < ports_.size(); ++i) {
+      if (operands_[i].logical.extents.size() != 4 ||
+          operands_[i].logical.role == op::role::weights ||
+          operands_[i].logical.name == "diff_weights") {
+        continue;
+      }
+      port& volume = ports_[i];
+      volume.passed = volume.stored;
+      volume.stored = volume.stored.reshape(extents(i));
+      volume.host_desc = plain(extents(i), volume.host_desc.get_data_type());
+      operands_[i].order = order_of(volume.stored);
+      operands_[i].split = {};
+    }
+  }
+
   /// Passes operand `i` to the primitive as a part of it, or with other axes.
   void set_passed_desc(std::size_t i, const dnnl::memory::desc& passed) {
     ports_[i].passed = passed;

@@ -15,18 +15,21 @@ struct formula<op::pool> {
                               std::int64_t index) {
     if (pass == op::pass::bwd) return gradient(o, in, index);
     const pool_window window = window_of(o, index);
-    const std::int64_t plane = index / (o.q() * o.p()) * o.h * o.w;
+    const std::int64_t channel = index / (o.q() * o.p() * o.z()) * o.d;
     double largest = -std::numeric_limits<double>::infinity();
     std::int64_t tap = 0;
     sum total;
-    for (std::int64_t y = std::max<std::int64_t>(window.top, 0); y < window.bottom(o); ++y) {
-      for (std::int64_t x = std::max<std::int64_t>(window.left, 0); x < window.right(o); ++x) {
-        const double value = in[0][static_cast<std::size_t>(plane + y * o.w + x)];
-        if (value > largest) {
-          largest = value;
-          tap = (y - window.top) * o.s + x - window.left;
+    for (std::int64_t z = std::max<std::int64_t>(window.front, 0); z < window.back(o); ++z) {
+      for (std::int64_t y = std::max<std::int64_t>(window.top, 0); y < window.bottom(o); ++y) {
+        for (std::int64_t x = std::max<std::int64_t>(window.left, 0); x < window.right(o); ++x) {
+          const std::int64_t source = ((channel + z) * o.h + y) * o.w + x;
+          const double value = in[0][static_cast<std::size_t>(source)];
+          if (value > largest) {
+            largest = value;
+            tap = ((z - window.front) * o.r + y - window.top) * o.s + x - window.left;
+          }
+          total.add(value);
         }
-        total.add(value);
       }
     }
     constexpr std::size_t workspace = 2;
@@ -38,24 +41,30 @@ struct formula<op::pool> {
   }
 
  private:
-  /// First row and column of the window of an output; negative in the padding.
+  /// First plane, row and column of the window of an output; negative in the padding.
   struct pool_window {
+    std::int64_t front;
     std::int64_t top;
     std::int64_t left;
 
+    [[nodiscard]] std::int64_t back(const op::pool& o) const { return std::min(front + o.t, o.d); }
     [[nodiscard]] std::int64_t bottom(const op::pool& o) const { return std::min(top + o.r, o.h); }
     [[nodiscard]] std::int64_t right(const op::pool& o) const { return std::min(left + o.s, o.w); }
     /// Divisor of an average.
     [[nodiscard]] double divisor(const op::pool& o) const {
+      const std::int64_t planes = o.count_padding
+                                      ? std::min(front + o.t, o.d + o.depth_pad.value) - front
+                                      : back(o) - std::max<std::int64_t>(front, 0);
       const std::int64_t rows = o.count_padding ? std::min(top + o.r, o.h + o.pad.bottom) - top
                                                 : bottom(o) - std::max<std::int64_t>(top, 0);
       const std::int64_t columns = o.count_padding ? std::min(left + o.s, o.w + o.pad.right) - left
                                                    : right(o) - std::max<std::int64_t>(left, 0);
-      return static_cast<double>(rows * columns);
+      return static_cast<double>(planes * rows * columns);
     }
   };
   static pool_window window_of(const op::pool& o, std::int64_t output) {
-    return {output / o.q() % o.p() * o.stride.v - o.pad.top,
+    return {output / (o.q() * o.p()) % o.z() * o.depth_stride - o.depth_pad.value,
+            output / o.q() % o.p() * o.stride.v - o.pad.top,
             output % o.q() * o.stride.h - o.pad.left};
   }
 
@@ -64,19 +73,22 @@ struct formula<op::pool> {
   static sum gradient(const op::pool& o, tensors in, std::int64_t index) {
     const std::int64_t x = index % o.w;
     const std::int64_t y = index / o.w % o.h;
-    const std::int64_t plane = index / (o.w * o.h) * o.p() * o.q();
+    const std::int64_t plane = index / (o.w * o.h) % o.d;
+    const std::int64_t first = index / (o.w * o.h * o.d) * o.z() * o.p();
     sum total;
-    for (std::int64_t p = 0; p < o.p(); ++p) {
+    for (std::int64_t line = first; line < first + o.z() * o.p(); ++line) {
       for (std::int64_t q = 0; q < o.q(); ++q) {
-        const std::int64_t output = plane + p * o.q() + q;
+        const std::int64_t output = line * o.q() + q;
         const pool_window window = window_of(o, output);
+        const std::int64_t back = plane - window.front;
         const std::int64_t row = y - window.top;
         const std::int64_t column = x - window.left;
-        if (row < 0 || row >= o.r || column < 0 || column >= o.s) continue;
+        if (back < 0 || back >= o.t || row < 0 || row >= o.r || column < 0 || column >= o.s)
+          continue;
         const auto i = static_cast<std::size_t>(output);
         if (o.kind == op::pool_kind::average) {
           total.add(in[0][i] / window.divisor(o));
-        } else if (std::lround(in[1][i]) == row * o.s + column) {
+        } else if (std::lround(in[1][i]) == (back * o.r + row) * o.s + column) {
           total.add(in[0][i]);
         }
       }
