@@ -312,13 +312,14 @@ inline void add_layers(std::vector<draft> drafts, const std::vector<std::size_t>
 
 LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_values& replaced,
                              const op::catalog& catalog) {
-  if (path.extension() != ".onnx") {
+  const std::string format = path.extension().string();
+  if (format != ".onnx" && format != ".gguf") {
     return load_text(json::read_text(path), path.string(), replaced, catalog);
   }
   if (importer_of_onnx() == nullptr) {
     throw unavailable(
-        fmt::format("{}: this program reads no ONNX; convert the model with '{} import onnx'",
-                    path.string(), program_path("layerbench")));
+        fmt::format("{}: this program reads no such models; convert it with '{} import {}'",
+                    path.string(), program_path("layerbench"), format.substr(1)));
   }
   return load_text(importer_of_onnx()(path), path.string(), replaced, catalog);
 }
