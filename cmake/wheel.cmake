@@ -3,7 +3,7 @@
 # What a wheel has besides (pyproject.toml): the tools in Python, and all libraries but the system's,
 # by the names that the loader asks for, with their licences.
 install(FILES tools/from_torch.py tools/torch_export.py tools/output_file.py tools/engines.py
-              tools/engine_model.py tools/engine_worker.py tools/overhead_models.py
+              tools/engine_model.py tools/engine_worker.py tools/gguf_model.py tools/overhead_models.py
         DESTINATION tools COMPONENT programs)
 install(DIRECTORY $<TARGET_FILE_DIR:DNNL::dnnl>/../share/doc/onednn DESTINATION licenses
         COMPONENT programs OPTIONAL)

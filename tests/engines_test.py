@@ -78,6 +78,39 @@ for number in range(rounds):
         print("layerbench: no", file=sys.stderr)
         sys.exit(3)
 """
+# Prints what llama.cpp's tools/llama-bench/README.md documents of `-o json`.
+LLAMA_BENCH = "#!" + sys.executable + LOG + """
+import shutil
+values = dict(zip(sys.argv[1::2], sys.argv[2::2]))
+prompt, generated = int(values["-p"]), int(values["-n"])
+log(" ".join(["llama-bench", *sys.argv[3:]]))
+if prompt:
+    shutil.copy(values["-m"], os.environ["TEST_LOG"] + ".gguf")
+if os.environ.get("TEST_FAULT") == "llama":
+    sys.exit("error: failed to load model")
+samples = [(2000000 * prompt + 5000000 * generated) * (10 + i) // 10 for i in range(int(values["-r"]))]
+test = {"build_commit": "8cf427ff", "build_number": 5163, "cpu_info": "a CPU", "backends": "CPU",
+        "model_type": "llama ?B", "n_batch": 2048, "n_ubatch": 512, "n_threads": int(values["-t"]),
+        "type_k": values["-ctk"], "type_v": values["-ctv"], "n_prompt": prompt, "n_gen": generated,
+        "n_depth": int(values.get("-d", 0)), "avg_ns": sum(samples) // len(samples),
+        "samples_ns": samples, "samples_ts": [1e9 * (prompt + generated) / one for one in samples]}
+print(json.dumps([test] if os.environ.get("TEST_FAULT") != "no test" else []))
+"""
+
+
+def small_llama():
+    """llama_1b with one of its blocks, and small sizes."""
+    text = (ROOT / "shapes/models/llama_1b.json").read_text()
+    for old, new in (("128256", "96"), ("8192", "128"), ("2048", "64"), ("512", "32"),
+                     ('"heads": 32', '"heads": 4'), ('heads": 8', 'heads": 2'),
+                     ('"d": 64', '"d": 16'), ("llama_1b", "small_llama")):
+        text = text.replace(old, new)
+    model = json.loads(text)
+    del model["$schema"]
+    blocks = {f"layer{i}_" for i in range(1, 16)}
+    model["layers"] = [layer for layer in model["layers"]
+                       if not any(layer["name"].startswith(block) for block in blocks)]
+    return model
 
 
 class Run(unittest.TestCase):
@@ -335,6 +368,74 @@ class Run(unittest.TestCase):
     def test_an_engine_that_does_not_wait_is_named(self):
         done = self.run_tool("lenet5", "--threads=1", "--engines=torch", "--rounds=2", fault="spin")
         self.assertIn("torch: used 1.00 s of processor time in the 2.0 s", done.stderr)
+
+    def llama(self, *arguments, fault=""):
+        path = self.folder / "small_llama.json"
+        path.write_text(json.dumps(small_llama()))
+        program = self.folder / "llama-bench"
+        program.write_text(LLAMA_BENCH)
+        program.chmod(0o755)
+        return self.run_tool(path, "--threads=1", "--llama-bench", program, "--rounds=3",
+                             "--prompt=4", "--generate=10", *arguments, fault=fault)
+
+    def test_llama_cpp_beside_the_prediction(self):
+        done = self.llama("--context=7", "--bench", BENCH_MODEL, "--bench-options=--max-time=0")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        own = "-t 1 -r 3 -o json -ngl 0 -ctk f32 -ctv f32"
+        self.assertEqual([what for what, _, _ in self.logged()], [
+            f"llama-bench {own} -p 4 -n 0", f"llama-bench {own} -p 0 -n 10 -d 7"])
+        times = {}
+        for row in self.result()["benchmarks"]:
+            if row["run_type"] == "iteration":
+                times.setdefault(row["name"], []).append(row["real_time"])
+        name = "chain/inference/llama_cpp/f32/small_llama/batch:1/tokens:"
+        self.assertEqual(times, {f"{name}4": [8e6, 8.8e6, 9.6e6],
+                                 f"{name}1/context:12": [5e6, 5.5e6, 6e6]})
+        self.assertEqual(self.result()["context"]["llama_cpp_version"], "8cf427ff")
+        # Of the medians: 4 tokens in 8.8 ms, and 5.5 ms for each.
+        for part in ("454.5 tokens/s", "181.8 tokens/s", " predicted (", "gemm"):
+            self.assertIn(part, done.stderr)
+        read = subprocess.run(
+            [TOOL, "validate", "--format=json", f"--engine={self.file}", "--model",
+             self.folder / "small_llama.json", *sorted(self.folder.glob("r_layers_*.json"))],
+            capture_output=True, text=True, check=False)
+        self.assertEqual(read.returncode, 0, read.stderr)
+        engine, = json.loads(read.stdout)["engines"]
+        self.assertEqual((engine["engine"], len(engine["cases"])), ("llama_cpp", 2))
+
+    def test_the_model_that_llama_cpp_reads(self):
+        parameters = None
+        for dtype, size, narrow in (("f32", 4, None), ("bf16", 2, None), ("q4_0", 18 / 32, "s4")):
+            with self.subTest(dtype):
+                self.assertEqual(self.llama(f"--dtype={dtype}", "--overwrite").returncode, 0)
+                written = pathlib.Path(f"{self.log}.gguf")
+                read = subprocess.run([TOOL, "import", "gguf", written], capture_output=True,
+                                      text=True, check=False)
+                self.assertEqual(read.returncode, 0, read.stderr)
+                layers = json.loads(read.stdout)["layers"]
+                for layer in layers:
+                    self.assertEqual(layer["shape"].pop("weights_type", None),
+                                     narrow if layer["op"] == "gemm" else None)
+                    layer["shape"].pop("group_size", None)
+                self.assertEqual(layers, small_llama()["layers"])
+                parameters = 64 * (96 + 2 * 64 + 2 * 32 + 3 * 128)
+                self.assertLess(abs(written.stat().st_size - size * parameters - 4 * 3 * 64), 2500)
+                # Weights of any block: neither all equal nor subnormal.
+                self.assertGreater(len(set(written.read_bytes()[-4000:-1000])), 100)
+
+    def test_llama_cpp_fails(self):
+        for fault, text in (("llama", "failed to load model"), ("no test", "no result")):
+            done = self.llama(fault=fault)
+            self.assertEqual(done.returncode, 1)
+            self.assertIn(text, done.stderr)
+            self.assertFalse(self.file.exists())
+        other = self.run_tool("gpt2", "--llama-bench", self.folder / "llama-bench")
+        self.assertEqual(other.returncode, 4)
+        self.assertIn("llama_1b", other.stderr)
+        for wrong in (["--dtype=bf16"], ["--llama-bench=/nowhere"], ["--prompt=0"],
+                      ["--engines=torch"], ["--dtype=s8"]):
+            more = [] if wrong == ["--dtype=bf16"] else [f"--llama-bench={self.folder}/llama-bench"]
+            self.assertEqual(self.run_tool("lenet5", *more, *wrong).returncode, 2, wrong)
 
     def test_wrong_command_lines(self):
         most = len(os.sched_getaffinity(0))

@@ -146,6 +146,106 @@ TEST_F(Decode, IsMixedFromPartialStepsOnRequest) {
   EXPECT_THAT(services, ::testing::HasSubstr("< 6.25 "));
 }
 
+/// Speculative decoding: a draft whose calls take a fifth of the model's.
+class Speculation : public Decode {
+ protected:
+  static constexpr double draft_call = decode_call / 5;
+  static constexpr int prompt_calls = 10;
+  static constexpr int decode_calls = 12;
+
+  [[nodiscard]] static result::name_parameters after(const std::string& tokens) {
+    return {{"tokens", tokens}, {"context", "7"}};
+  }
+  std::string draft_ = [this] {
+    std::string text = testing::decoder_block;
+    text.replace(text.find("decoder_block"), 13, "small");
+    return scratch_.write("small.json", text).string();
+  }();
+  std::string model_file_ =
+      scratch_
+          .write("m.json", testing::decoding_results(model_, {{4, 0, {}, prompt_call},
+                                                              {1, 7, after("1"), decode_call},
+                                                              {3, 7, after("3"), decode_call},
+                                                              {5, 7, after("5"), 2 * decode_call}}))
+          .string();
+  std::string draft_file_ =
+      scratch_
+          .write("d.json", testing::decoding_results(
+                               draft_, {{4, 0, {}, draft_call}, {1, 7, after("1"), draft_call}}))
+          .string();
+
+  [[nodiscard]] testing::outcome with(std::vector<std::string> more) const {
+    more.insert(more.begin(), {"predict", model_file_, draft_file_, "--model",
+                               model_ + "," + draft_, "--mix", "1:20"});
+    return tool(more);
+  }
+  [[nodiscard]] json::value speculation(const std::string& acceptance) const {
+    const testing::outcome done =
+        with({"--draft", "small", "--acceptance", acceptance, "--format", "json"});
+    EXPECT_EQ(done.exit_code, 0) << done.err;
+    const json::value all = json::value::parse(done.out);
+    EXPECT_THAT(all.at("services"), SizeIs(1));
+    return all.at("services").at(0).at("speculation");
+  }
+};
+
+TEST_F(Speculation, GivesWhatAHandComputes) {
+  const json::value found = speculation("0.8");
+  EXPECT_EQ(found.at("draft"), "small");
+  ASSERT_THAT(found.at("steps"), SizeIs(3));
+  // Of 2 and 4 guesses: 1 + 0.8 + 0.64, and 0.512 + 0.4096 more.
+  const std::vector<double> tokens{1, 2.44, 3.3616};
+  const std::vector<double> calls{1, 1 + 2 / 5.0, 2 + 4 / 5.0};
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const json::value& step = found.at("steps").at(i);
+    EXPECT_EQ(step.at("guesses"), 2 * i);
+    EXPECT_NEAR(step.at("tokens_per_step"), tokens[i], 1e-12);
+    const double seconds = calls[i] * decode_calls * decode_call;
+    EXPECT_NEAR(step.at("seconds_per_step").at("value"), seconds, 1e-12);
+    EXPECT_NEAR(step.at("decoded_tokens_per_second").at("value"), 2 * tokens[i] / seconds, 1e-6);
+    const double prompt = prompt_calls * (i == 0 ? prompt_call : prompt_call + draft_call);
+    const double request = (prompt + 20 / tokens[i] * seconds) / 2;
+    EXPECT_NEAR(step.at("requests_per_second").at("value"), 1 / request, 1e-9);
+    EXPECT_NEAR(step.at("tokens_per_second").at("value"), 21 / request, 1e-9);
+  }
+  EXPECT_EQ(found.at("best_guesses"), 2);
+  EXPECT_THAT(with({"--draft", "small", "--acceptance", "0.8"}).out,
+              mentions("small", "2.44", "3.36", "best"));
+}
+
+TEST_F(Speculation, FollowsTheAcceptance) {
+  const auto rates = [&](const std::string& acceptance, const char* field) {
+    std::vector<double> all;
+    const json::value found = speculation(acceptance);
+    for (const json::value& step : found.at("steps")) {
+      const json::value& of = step.at(field);
+      all.push_back(of.is_object() ? of.at("value").get<double>() : of.get<double>());
+    }
+    return all;
+  };
+  EXPECT_EQ(rates("0", "tokens_per_step"), (std::vector<double>{1, 1, 1}));
+  EXPECT_EQ(rates("1", "tokens_per_step"), (std::vector<double>{1, 3, 5}));
+  EXPECT_EQ(speculation("0").at("best_guesses"), 0);
+  std::vector<double> before = rates("0", "tokens_per_second");
+  for (const char* acceptance : {"0.3", "0.6", "1"}) {
+    const std::vector<double> now = rates(acceptance, "tokens_per_second");
+    EXPECT_DOUBLE_EQ(now[0], before[0]);
+    for (const std::size_t i : {1U, 2U}) EXPECT_GT(now[i], before[i]) << acceptance;
+    before = now;
+  }
+}
+
+TEST_F(Speculation, NeedsBothModels) {
+  EXPECT_EQ(with({"--draft", "small"}).exit_code, 2);
+  EXPECT_EQ(with({"--acceptance", "0.5"}).exit_code, 2);
+  for (const char* wrong : {"1.5", "-0.1", "x"}) {
+    EXPECT_EQ(with({"--draft", "small", "--acceptance", wrong}).exit_code, 2) << wrong;
+  }
+  const testing::outcome done = with({"--draft", "other", "--acceptance", "0.5"});
+  EXPECT_EQ(done.exit_code, 5);
+  EXPECT_THAT(done.err, mentions("--draft", "other", "--tokens"));
+}
+
 TEST_F(Decode, IsNotMixedWithoutAPrompt) {
   EXPECT_EQ(predict({"--mix", "1:20", "--format", "csv"}).exit_code, 2);
   for (const char* wrong : {"1", "0:5", "1:0", "1:2:3", "a:b", "1:-1"}) {

@@ -10,12 +10,16 @@
     --bench-options="--fusion=openvino" -o overhead.json
   layerbench predict RESULTS --as openvino --engine-overhead overhead.json
 
+  tools/engines.py llama_1b --llama-bench build/llama.cpp/bin/llama-bench --dtype bf16 \
+    --bench build/release/bench/bench_model -o llama.json
+
 MODEL is a name or a path of a shape file. Each engine runs it with the same random weights, in a
 separate process, on the same processors. A round times each engine and, by bench_model, the
 layers. Before that, the engines' results are compared. With --overhead, synthetic models take the
 place of MODEL: what the engines take beside their calls, for each call and for each step, what new
 memory for large results costs PyTorch, and how long the engines' kernels take beside those of
 bench_model.
+With --llama-bench, llama.cpp's own benchmark runs a Llama of the same sizes.
 docs/engines.md says what is equal.
 
 Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that
@@ -38,6 +42,7 @@ import subprocess
 import sys
 import tempfile
 
+import gguf_model
 import output_file
 import overhead_models
 
@@ -45,6 +50,8 @@ ENGINES = ('torch', 'torch_compile', 'onnxruntime', 'openvino')
 IN_S8 = ('onnxruntime', 'openvino')
 # They say which layers they join.
 JOINING = {'openvino': 'OpenVINO', 'onnxruntime': 'ONNX Runtime'}
+# Types of llama.cpp's weights: the type of the step in bench_model, and its options.
+LLAMA_TYPES = {'f32': ('f32', []), 'bf16': ('bf16', []), 'q4_0': ('bf16', ['--fusion=w4'])}
 WORKER = [sys.executable, str(pathlib.Path(__file__).resolve().parent / 'engine_worker.py')]
 # Of OpenMP and MKL: one library's binding would be that of all others.
 THREAD_VARIABLES = ('OMP_', 'GOMP_', 'KMP_', 'MKL_')
@@ -101,9 +108,18 @@ def options_of(arguments):
                         help='threads, each on a processor; default: one per processor')
     parser.add_argument('--engines', type=engine_names, metavar='NAME,...',
                         help=f'default: {",".join(ENGINES)}; in s8: {",".join(IN_S8)}')
-    parser.add_argument('--dtype', choices=['f32', 's8'], default='f32',
+    parser.add_argument('--dtype', choices=['f32', 's8', 'bf16', 'q4_0'], default='f32',
                         help='data type; s8: quantized by the tools of the engines, weights and '
-                        'activations; default: f32')
+                        'activations; bf16, and q4_0 for weights: of --llama-bench; default: f32')
+    parser.add_argument('--llama-bench', metavar='FILE',
+                        help="llama.cpp's llama-bench, which runs in place of the engines: a Llama "
+                        'of the sizes of MODEL with random weights')
+    parser.add_argument('--prompt', type=int, default=512, metavar='N',
+                        help='tokens of the prompt of --llama-bench; default: 512')
+    parser.add_argument('--generate', type=int, default=128, metavar='N',
+                        help='tokens that --llama-bench generates; default: 128')
+    parser.add_argument('--context', type=int, default=0, metavar='N',
+                        help='tokens before those that it generates; default: 0')
     parser.add_argument('--rounds', type=int, default=15, metavar='N', help='default: 15')
     parser.add_argument('--bench', metavar='FILE',
                         help='bench_model, which measures the layers in turns with the engines; '
@@ -125,6 +141,16 @@ def options_of(arguments):
                         help='replace existing outputs whatever they hold; default: only those of the '
                         'same kind')
     options = parser.parse_args(arguments)
+    if options.llama_bench:
+        others = (options.batch, options.engines, options.overhead, options.exec_graph,
+                  options.fusion_plan)
+        if any(others) or options.dtype not in LLAMA_TYPES:
+            parser.error('--llama-bench: goes without --batch, --engines, --overhead, --exec-graph, '
+                         f'--fusion-plan, and with --dtype={"|".join(LLAMA_TYPES)}')
+        if min(options.prompt, options.generate) < 1 or options.context < 0:
+            parser.error('--prompt, --generate: must be 1 or more; --context: 0 or more')
+    elif options.dtype in ('bf16', 'q4_0'):
+        parser.error(f'--dtype: {options.dtype} is for --llama-bench')
     known = IN_S8 if options.dtype == 's8' else ENGINES
     options.engines = options.engines or list(known)
     if options.overhead:
@@ -157,9 +183,10 @@ def options_of(arguments):
     except output_file.Refused as error:
         parser.error(str(error))
     options.layerbench = options.layerbench or tool_beside(options.bench)
-    for program in filter(None, (options.bench, options.layerbench)):
+    for program in filter(None, (options.bench, options.layerbench, options.llama_bench)):
         if shutil.which(program) is None:
-            parser.error(f'{program}: no such program; name it with --bench or --layerbench')
+            parser.error(f'{program}: no such program; name it with --bench, --layerbench or '
+                         '--llama-bench')
     return options
 
 
@@ -715,6 +742,122 @@ def measure_overhead(options, results):
             print(f'  {kernel}: {factor:.2f} times as long as predicted', file=sys.stderr)
 
 
+def llama_tests(options, path, threads, processors):
+    """What llama-bench prints of a prompt and of tokens behind it, in this order. Throws Failed."""
+    cache = LLAMA_TYPES[options.dtype][0]
+    command = [options.llama_bench, '-m', path, '-t', threads, '-r', options.rounds, '-o', 'json',
+               '-ngl', 0, '-ctk', cache, '-ctv', cache]
+    tests = []
+    # A prompt has no tokens before it.
+    for more in (['-p', options.prompt, '-n', 0],
+                 ['-p', 0, '-n', options.generate, '-d', options.context]):
+        words = [str(word) for word in command + more]
+        with tempfile.TemporaryFile('w+', errors='replace') as log:
+            with start(words, processors, stdout=subprocess.PIPE, stderr=log) as process:
+                try:
+                    printed = process.communicate()[0]
+                except BaseException:
+                    process.kill()
+                    raise
+            try:
+                test, = json.loads(printed) if process.returncode == 0 else []
+                if len(test['samples_ns']) != options.rounds or min(test['samples_ns']) <= 0:
+                    raise ValueError
+            except (ValueError, KeyError, TypeError) as error:
+                raise Failed(f'{shlex.join(words)}: exit code {process.returncode}, and no result '
+                             f'of {options.rounds} rounds in JSON:\n{end_of(log)}', 1) from error
+        tests.append(test)
+    return tests
+
+
+def measure_llama(options, results):
+    """Measures llama.cpp, and then the layers of the same steps. Throws Failed."""
+    shown = show(options, options.model, 1)
+    dtype, more = LLAMA_TYPES[options.dtype]
+    # The tokens of a step and those before it; generated ones are in the middle of all.
+    steps = ((options.prompt, 0), (1, options.context + max(1, options.generate // 2)))
+    with tempfile.TemporaryDirectory() as name:
+        path = pathlib.Path(name) / f'{shown["model"]}_{options.dtype}.gguf'
+        try:
+            sizes = gguf_model.sizes_of(shown)
+            needed = gguf_model.total_bytes(sizes, options.dtype)
+            if shutil.disk_usage(name).free < 1.05 * needed:
+                raise Failed(f'{name}: the model needs {needed / 1e9:.1f} GB; set TMPDIR to a folder '
+                             'on a larger disk', 2)
+            gguf_model.write(path, shown['model'], sizes, options.dtype)
+        except gguf_model.NoLlama as error:
+            raise Failed(str(error), 4) from error
+        for threads in options.threads:
+            processors = processors_for(threads)
+            results.context[f'processors_{threads}'] = ','.join(map(str, processors))
+            tests = llama_tests(options, path, threads, processors)
+            files = []
+            for (tokens, context), test in zip(steps, tests):
+                results.context['llama_cpp_version'] = str(test.get('build_commit', 'unknown'))
+                results.context['llama_cpp_settings'] = (
+                    f'weights {options.dtype}, keys and values {dtype}, prompt {options.prompt}, '
+                    f'{options.generate} tokens behind {options.context}')
+                usual = (shown.get('tokens'), shown.get('context'))
+                named = ''.join(f'/{key}:{value}' for key, value, default in zip(
+                    ('tokens', 'context'), (tokens, context), usual) if value != default)
+                case = f'inference/llama_cpp/{dtype}/{shown["model"]}/batch:1{named}' + (
+                    f'/threads:{threads}' if len(options.threads) > 1 else '')
+                calls = options.generate if context else 1
+                for nanoseconds in test['samples_ns']:
+                    clock = [nanoseconds / calls]
+                    results.rounds.setdefault(f'chain/{case}', []).append(counters_of(
+                        {'wall_ns': clock, 'cpu_ns': clock, 'clock_ns': [0, 0], 'preempted': 0},
+                        threads))
+                if options.bench:
+                    file = layers_file(options, shown, threads)
+                    files.append(file.with_name(
+                        f'{file.stem}_{"decode" if context else "prompt"}.json'))
+                    run_bench(options, [f'--tokens={tokens}', f'--context={context}',
+                                        f'--dtype={dtype}', *more], files[-1], processors)
+            compare_tokens(options, steps, tests, threads, files)
+
+
+def run_bench(options, more, file, processors):
+    """Runs bench_model to its end. Throws Failed."""
+    words = [options.bench, f'--model={options.model}', '--batch=1', f'--threads={len(processors)}',
+             f'--benchmark_repetitions={options.rounds}', f'--benchmark_out={file}', '--speed=any',
+             *['--overwrite'] * options.overwrite, *more, *options.bench_options]
+    with tempfile.TemporaryFile('w+', errors='replace') as log:
+        with start(words, processors, stdout=subprocess.DEVNULL, stderr=log) as process:
+            try:
+                code = process.wait()
+            except BaseException:
+                process.send_signal(signal.SIGINT)  # it saves what it has
+                raise
+        if code != 0:
+            raise Failed(f'{shlex.join(words)}: exit code {code}:\n{end_of(log)}',
+                         code if code > 0 else 1)
+
+
+def compare_tokens(options, steps, tests, threads, files):
+    """Prints tokens/s of llama.cpp, and what is predicted, by op."""
+    predictions = [None, None]
+    if files:
+        predictions = ask(options, 'predict', *files)['predictions']
+    for (tokens, context), test in zip(steps, tests):
+        calls = options.generate if context else 1
+        measured = calls * tokens * 1e9 / statistics.median(test['samples_ns'])
+        text = f'{measured:.4g} tokens/s by llama.cpp'
+        for one in filter(None, predictions):
+            if (one['tokens'], one['context']) != (tokens, context):
+                continue
+            predicted = one['tokens_per_second']
+            text += f', {predicted:.4g} predicted ({100 * (predicted / measured - 1):+.1f} %)'
+            seconds = {}
+            for layer in one['layers']:
+                seconds[layer['op']] = seconds.get(layer['op'], 0) + layer['count'] * layer['seconds']
+            shares = sorted(seconds.items(), key=lambda item: -item[1])[:4]
+            text += ', of which ' + ', '.join(
+                f'{op} {100 * value / sum(seconds.values()):.1f} %' for op, value in shares)
+        what = (f'decoding behind {context} tokens' if context else f'prompt of {tokens} tokens')
+        print(f'{options.dtype}, {threads} threads, {what}: {text}', file=sys.stderr)
+
+
 def measure_model(options, results):
     """Measures MODEL. Throws Failed."""
     for batch in options.batch or [None]:
@@ -728,7 +871,8 @@ def measure_model(options, results):
 def run(options, results):
     """Measures everything; the exit code."""
     try:
-        (measure_overhead if options.overhead else measure_model)(options, results)
+        (measure_overhead if options.overhead else measure_llama if options.llama_bench
+         else measure_model)(options, results)
     except Failed as error:
         print(error, file=sys.stderr)
         return error.code

@@ -15,6 +15,7 @@
 
 #include "commands.hpp"
 #include "import/import.hpp"
+#include "import/read_gguf.hpp"
 #include "import/read_log.hpp"
 #include "import/read_verbose.hpp"
 
@@ -99,6 +100,13 @@ void run(import_command& command) {
   }
   if (command.format == "verbose") return run_verbose(command);
   if (command.one_step) throw usage_error("--one-step: only logs have steps");
+  if (command.format == "gguf") {
+    if (!options.bound.empty() || !options.inputs.empty() || command.no_softmax ||
+        command.allow_partial) {
+      throw usage_error("--allow-partial, --bind, --input and --no-softmax are not for gguf");
+    }
+    return write(command.output, importer::import_gguf(command.file, options));
+  }
   const bool is_traced = command.format == "torch";
   const importer::graph model =
       is_traced ? importer::read_torch(command.file) : importer::read_onnx(command.file);
@@ -111,18 +119,19 @@ void run(import_command& command) {
 }  // namespace
 
 void add_import(CLI::App& app) {
-  CLI::App* command =
-      app.add_subcommand("import",
-                         "Writes the shape file of an ONNX or PyTorch model, or of the calls in "
-                         "an application's log");
+  CLI::App* command = app.add_subcommand(
+      "import",
+      "Writes the shape file of an ONNX, GGUF or PyTorch model, or of the calls in "
+      "an application's log");
   const auto options = std::make_shared<import_command>();
   command
       ->add_option("format", options->format,
-                   "Form of the model: onnx; torch, the calls that tools/from_torch.py --export "
-                   "writes; or verbose, the log of an application: oneDNN's with ONEDNN_VERBOSE=2, "
+                   "Form of the model: onnx; gguf, the header of a llama.cpp model; torch, the "
+                   "calls that tools/from_torch.py --export writes; or verbose, the log of an "
+                   "application: oneDNN's with ONEDNN_VERBOSE=2, "
                    "ONNX Runtime's profile, PyTorch's trace or OpenVINO's graph or counters")
       ->required()
-      ->check(CLI::IsMember({"onnx", "torch", "verbose"}));
+      ->check(CLI::IsMember({"onnx", "gguf", "torch", "verbose"}));
   command->add_option("file", options->file, "The model, whose weights are not read; or the log")
       ->required();
   add_output(*command, options->output, "The shape file; - or nothing: stdout");

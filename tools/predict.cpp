@@ -59,6 +59,8 @@ struct predict_options {
   std::optional<std::int64_t> images;
   std::optional<double> price_per_hour;
   std::string mix;
+  std::string draft;
+  std::optional<double> acceptance;
 
   [[nodiscard]] std::optional<analysis::training_run> training_run() const {
     if (!epochs) return std::nullopt;
@@ -172,26 +174,54 @@ void add_layers(CLI::App& command, listed_layers& chosen) {
 }
 
 /// The option that says what a request of a service takes.
-void add_mix(CLI::App& command, std::string& mix) {
-  command
-      .add_option("--mix", mix,
-                  "Requests/s and tokens/s of a service: each request takes PROMPTS prompt steps "
-                  "and DECODES "
-                  "decode steps, one after the other\n--mix=1:255")
-      ->type_name("PROMPTS:DECODES")
-      ->check([](const std::string& text) {
-        if (analysis::service_mix::parse(text)) return std::string();
-        return "expected two counts with a colon between them, such as 1:255; found " + text;
-      });
+void add_mix(CLI::App& command, predict_options& chosen) {
+  CLI::Option* mix =
+      command
+          .add_option(
+              "--mix", chosen.mix,
+              "Requests/s and tokens/s of a service: each request takes PROMPTS prompt steps "
+              "and DECODES "
+              "decode steps, one after the other\n--mix=1:255")
+          ->type_name("PROMPTS:DECODES")
+          ->check([](const std::string& text) {
+            if (analysis::service_mix::parse(text)) return std::string();
+            return "expected two counts with a colon between them, such as 1:255; found " + text;
+          });
+  CLI::Option* draft =
+      command
+          .add_option("--draft", chosen.draft,
+                      "Model in the results that guesses tokens in speculative decoding, for every "
+                      "measured number of --tokens; needs --acceptance\n--mix=1:255 "
+                      "--draft=gpt2 --acceptance=0.8")
+          ->type_name("MODEL")
+          ->needs(mix);
+  draft->needs(command
+                   .add_option("--acceptance", chosen.acceptance,
+                               "Share of the guesses that the model accepts, 0 to 1")
+                   ->check([](const std::string& text) {
+                     return check_number(text, 0, 1, "a share, such as 0.8");
+                   })
+                   ->type_name("SHARE")
+                   ->needs(draft));
 }
 
 /// Throws nothing_matched where no model both reads prompts and decodes. Steps that are refused,
 /// because layers are missing, are another error.
 void require_service(const std::vector<analysis::prediction>& predictions,
                      const analysis::service_mix& mix) {
-  if (!analysis::services_of(predictions, mix).empty()) return;
+  const std::vector<analysis::service> services = analysis::services_of(predictions, mix);
+  const auto has_guesses = [](const analysis::service& one) { return one.speculative.size() > 1; };
+  if (std::ranges::any_of(services, has_guesses)) return;
+  if (!services.empty() && mix.draft.empty()) return;
   const auto is_refused = [](const analysis::prediction& p) { return !p.step; };
   if (std::ranges::any_of(predictions, is_refused)) return;
+  if (!services.empty()) {
+    throw nothing_matched(fmt::format(
+        "--draft: the results lack prompts and decode steps of '{0}', or steps of the model with "
+        "several tokens, at equal batch, prompt and context; measure them, and give all files: "
+        "bench_model --model={0} --tokens=1 --context=512, and the model with --tokens=2,3,5",
+        mix.draft));
+  }
   throw nothing_matched(
       "--mix: the results have no model both with a prompt (context 0) and behind a cache, on the "
       "same machine; measure both, and give both files: bench_model --model=gpt2 "
@@ -283,7 +313,7 @@ void add_predict(CLI::App& app) {
   add_layers(*command, options->layers);
   add_scaling_options(*command, options->scaling);
   add_training_run(*command, *options);
-  add_mix(*command, options->mix);
+  add_mix(*command, *options);
   const std::shared_ptr<const common_options> common =
       add_common(*command, {"text", "json", "csv", "bmf"});
   command->callback([common, options] {
@@ -295,7 +325,11 @@ void add_predict(CLI::App& app) {
       throw usage_error("--throughput has no timings to hold to --peaks");
     }
     const std::optional<analysis::training_run> run = options->training_run();
-    const auto mix = analysis::service_mix::parse(options->mix);
+    auto mix = analysis::service_mix::parse(options->mix);
+    if (mix && options->acceptance) {
+      mix->draft = options->draft;
+      mix->acceptance = *options->acceptance;
+    }
     if (options->scaling.throughput || !options->scaling.devices.empty()) {
       if (run) {
         throw usage_error(

@@ -20,6 +20,8 @@
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/model/shape_file.hpp>
 
+#include "read_gguf.hpp"
+
 namespace layerbench::tool::importer {
 namespace {
 
@@ -111,6 +113,7 @@ std::string text_of(const std::filesystem::path& path) {
   if (found != known.end()) return found->second;
   import_options options;
   options.name = model_name_of(path.string());
+  if (path.extension() == ".gguf") return known[path] = import_gguf(path.string(), options);
   return known[path] = import_model(read_onnx(path.string()), options, false).text;
 }
 

@@ -12,7 +12,7 @@ namespace layerbench::tool::importer {
 [[nodiscard]] imported import_model(const graph& model, const import_options& options,
                                     bool allow_partial);
 
-/// Lets model::load() read ONNX models, which are imported once per program.
+/// Lets model::load() read ONNX models and GGUF files, which are imported once per program.
 void install_importer();
 
 }  // namespace layerbench::tool::importer

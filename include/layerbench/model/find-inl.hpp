@@ -48,7 +48,8 @@ LAYERBENCH_INLINE nothing_matched no_models(const std::filesystem::path& shapes)
 
 LAYERBENCH_INLINE bool is_path(const std::string& name_or_path) {
   return name_or_path == "-" || name_or_path.find('/') != std::string::npos ||
-         name_or_path.ends_with(".json") || name_or_path.ends_with(".onnx");
+         name_or_path.ends_with(".json") || name_or_path.ends_with(".onnx") ||
+         name_or_path.ends_with(".gguf");
 }
 
 namespace detail {

@@ -14,6 +14,7 @@
 #include <layerbench/base/is_name.hpp>
 #include <layerbench/base/program_path.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/op/gemm.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::model {
@@ -128,7 +129,10 @@ struct draft {
     if (at.has("type")) result = result.in(read_type(at["type"]));
     // Sizes that overflow must fail here, where the error can name their place in the file.
     static_cast<void>(result.work(op::pass::fwd));
-    static_cast<void>(op::least_bytes(result.operands(op::pass::fwd, dtype::f64)));
+    const auto* product = result.get<op::gemm>();
+    const bool is_narrow = product != nullptr && product->has_narrow_weights();
+    const dtype widest = is_narrow ? dtype::f32 : dtype::f64;
+    static_cast<void>(op::least_bytes(result.operands(op::pass::fwd, widest)));
     return result;
   });
 }
@@ -312,13 +316,14 @@ inline void add_layers(std::vector<draft> drafts, const std::vector<std::size_t>
 
 LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_values& replaced,
                              const op::catalog& catalog) {
-  if (path.extension() != ".onnx") {
+  const std::string format = path.extension().string();
+  if (format != ".onnx" && format != ".gguf") {
     return load_text(json::read_text(path), path.string(), replaced, catalog);
   }
   if (importer_of_onnx() == nullptr) {
     throw unavailable(
-        fmt::format("{}: this program reads no ONNX; convert the model with '{} import onnx'",
-                    path.string(), program_path("layerbench")));
+        fmt::format("{}: this program reads no such models; convert it with '{} import {}'",
+                    path.string(), program_path("layerbench"), format.substr(1)));
   }
   return load_text(importer_of_onnx()(path), path.string(), replaced, catalog);
 }

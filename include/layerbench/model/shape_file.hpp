@@ -14,17 +14,17 @@
 /// Reads a model's graph from a shape file.
 namespace layerbench::model {
 
-/// The text of the shape file that an ONNX model becomes. Throws what an import throws.
+/// The text of the shape file that an ONNX or GGUF model becomes. Throws what an import throws.
 using onnx_importer = std::string (*)(const std::filesystem::path& path);
 
-/// What load() reads paths that end in .onnx with: programs set it, and null refuses them. The
+/// What load() reads paths in .onnx and .gguf with: programs set it, and null refuses them. The
 /// headers alone need no library that reads ONNX.
 [[nodiscard]] inline onnx_importer& importer_of_onnx() {
   static onnx_importer importer = nullptr;
   return importer;
 }
 
-/// Reads a shape file (docs/formats.md), or an ONNX model. `replaced` are values in place of the
+/// Reads a shape file (docs/formats.md), or an ONNX or GGUF model. `replaced` are in place of the
 /// file's parameters. Throws bad_input with file and JSON pointer for whatever is wrong in it, and
 /// usage_error for a batch of a sweep, and for tokens and context of a file without these
 /// parameters.

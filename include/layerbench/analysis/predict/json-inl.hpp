@@ -169,6 +169,25 @@ LAYERBENCH_INLINE void add_services(json::value& to, std::span<const service> se
          {"seconds_per_decode_step", detail::estimate_json(seconds_of(*one.decode))},
          {"requests_per_second", detail::estimate_json(requests)},
          {"tokens_per_second", detail::estimate_json(requests.times(one.tokens))}});
+    if (one.speculative.empty()) continue;
+    json::value steps = json::value::array();
+    for (const speculative_step& step : one.speculative) {
+      const estimate rate = rate_of(step.request);
+      const double tokens = step.tokens * static_cast<double>(one.decode->model_case.images());
+      steps.push_back({{"guesses", step.guesses},
+                       {"decode", step.target->model_case.text()},
+                       {"partial", step.partial},
+                       {"tokens_per_step", step.tokens},
+                       {"seconds_per_step", detail::estimate_json(step.seconds)},
+                       {"decoded_tokens_per_second",
+                        detail::estimate_json(rate_of(step.seconds).times(tokens))},
+                       {"requests_per_second", detail::estimate_json(rate)},
+                       {"tokens_per_second", detail::estimate_json(rate.times(one.tokens))}});
+    }
+    to["services"].back()["speculation"] = {{"draft", mix.draft},
+                                            {"acceptance", mix.acceptance},
+                                            {"best_guesses", one.best_guesses()},
+                                            {"steps", std::move(steps)}};
   }
 }
 

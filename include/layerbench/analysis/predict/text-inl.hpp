@@ -449,6 +449,41 @@ LAYERBENCH_INLINE std::string text(std::span<const fusion_gain> gains) {
   return all;
 }
 
+namespace detail {
+
+/// One row per number of guesses of each service.
+[[nodiscard]] inline std::string speculation_text(std::span<const service> services,
+                                                  const service_mix& mix) {
+  using enum align;
+  table t{{{"decode"},
+           {"guesses", right},
+           {"tokens per step", right},
+           {"ms per step", right},
+           {"decoded tokens/s", right},
+           {"requests/s", right},
+           {"note"}},
+          {}};
+  for (const service& one : services) {
+    for (const speculative_step& step : one.speculative) {
+      const double tokens = step.tokens * static_cast<double>(one.decode->model_case.images());
+      const auto marked = [&](const char* mark, const estimate& of) {
+        return (step.partial ? mark : "") + with_interval(of);
+      };
+      t.rows.push_back({one.decode->model_case.text(), std::to_string(step.guesses),
+                        format::significant(step.tokens, 3), marked("> ", step.seconds.times(1e3)),
+                        marked("< ", rate_of(step.seconds).times(tokens)),
+                        marked("< ", rate_of(step.request)),
+                        step.guesses == one.best_guesses() ? "best" : ""});
+    }
+  }
+  return fmt::format(
+      "\nspeculative decoding, guesses by {}, of which {} are accepted; 0 guesses: plain "
+      "decoding\n\n{}",
+      mix.draft, format::percent(mix.acceptance), text(t));
+}
+
+}  // namespace detail
+
 LAYERBENCH_INLINE std::string text(std::span<const service> services, const service_mix& mix) {
   using enum align;
   table t{{{"prompt"},
@@ -471,9 +506,10 @@ LAYERBENCH_INLINE std::string text(std::span<const service> services, const serv
                       milliseconds(*one.decode, seconds_of(*one.decode)), rate(requests),
                       rate(requests.times(one.tokens))});
   }
-  return fmt::format(
+  const std::string plain = fmt::format(
       "\nrequests of {} prompt step{} and {} decode step{}, one after the other:\n\n{}",
       mix.prompts, mix.prompts == 1 ? "" : "s", mix.decodes, mix.decodes == 1 ? "" : "s", text(t));
+  return plain + (mix.draft.empty() ? "" : detail::speculation_text(services, mix));
 }
 
 LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions,
