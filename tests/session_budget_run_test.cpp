@@ -74,8 +74,9 @@ class budget_run_test : public testing::work_queue_test {
   std::map<std::string, std::string> endings_;  ///< by the batch of the case
 
   void add(std::int64_t batch, const std::string& layer, std::int64_t count = 1,
-           const durations& takes = {}, const std::string& cache = "model") {
-    benchmark_row* row = add_row(case_of("f32", batch, "1"), layer, cache, count);
+           const durations& takes = {}, const std::string& cache = "model",
+           std::int64_t elements = 4) {
+    benchmark_row* row = add_row(case_of("f32", batch, "1"), layer, cache, count, 0, elements);
     rows_.back() = std::make_unique<timed_row>(std::move(*row), takes, clock_);
   }
   /// Measures within so many seconds; returns those that it took.
@@ -207,6 +208,28 @@ TEST_F(BudgetRun, ReturnsToWhatItLeftOutWhereTimeRemains) {
   EXPECT_LE(run_for(20, 1), 20);
   EXPECT_THAT(left_out(), IsEmpty());
   EXPECT_EQ(rounds()["b"], 1);
+}
+
+TEST_F(BudgetRun, CoversAllCasesBeforeItRepeatsRounds) {
+  // A second round of the first row of 6 s would leave too little for the other one.
+  const durations of_long{.preparation = 5, .first_call = 0, .call = 0, .pass = 1};
+  add(1, "quick", 1, {.preparation = 0, .first_call = 0, .call = 0, .pass = 1});
+  add(2, "long", 1, of_long);
+  add(4, "longest", 1, of_long);
+  EXPECT_LE(run_for(20.5, 100), 20.5);
+  EXPECT_THAT(left_out(), IsEmpty());
+}
+
+TEST_F(BudgetRun, PreparesOtherRowsBehindAllThatPredictionsAddUp) {
+  // The share of the second case is too short for its second long row, not for its hot one.
+  const durations of_long{.preparation = 5, .first_call = 0, .call = 0, .pass = 1};
+  add(1, "quick", 1, {.preparation = 0, .first_call = 0, .call = 0, .pass = 1});
+  add(2, "long", 2, of_long, "model", 1000);
+  add(2, "longest", 1, of_long, "model", 1000);
+  add(2, "hot", 1, {.preparation = 3, .first_call = 0, .call = 0, .pass = 1}, "hot");
+  add(4, "none", 1, {.preparation = 0, .first_call = 0, .call = 0, .pass = 0});
+  EXPECT_LE(run_for(17.5, 1), 17.5);
+  EXPECT_THAT(left_out(), IsEmpty());
 }
 
 TEST_F(BudgetRun, NeverPreparesARowOfWhichALongerOneWouldNotFit) {

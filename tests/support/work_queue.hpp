@@ -31,13 +31,14 @@ class work_queue_test : public ::testing::Test {
 
   run::benchmark_row* add_row(const result::case_name& model_case, const std::string& layer,
                               const std::string& cache = "model", std::int64_t count = 1,
-                              double share = 0) {
+                              double share = 0, std::int64_t elements = 4) {
+    const op::add what_runs{{elements}};
     run::row_spec what{.name = {model_case, "add", "fwd", layer, cache},
-                       .op = op::any(op::add{{4}}),
+                       .op = op::any(what_runs),
                        .count = count,
                        .signature = {},
                        .make_context = [share] { return run::op_in_context{.share = share}; },
-                       .expected = reference::exact_value_of(op::add{{4}}, op::pass::fwd)};
+                       .expected = reference::exact_value_of(what_runs, op::pass::fwd)};
     rows_.push_back(std::make_unique<run::benchmark_row>(std::move(what), memory_));
     return rows_.back().get();
   }

@@ -58,12 +58,15 @@ LAYERBENCH_INLINE void device_context::pool::grow(compute_device& device, std::s
   bytes_ = bytes;
   auto* to = static_cast<std::byte*>(memory_->data());
   touch_in_turn(device, {to, bytes});
-  if (device.is_host()) return draw(device, to, 0, bytes);
-  keep_drawn(device, std::clamp(rounded_up(bytes, block), block, most_drawn));
-  device.copy(to, drawn_->data(), std::min(drawn_bytes_, bytes));
-  for (std::size_t done = drawn_bytes_; done < bytes; done *= 2) {
-    device.copy(to + done, to, std::min(done, bytes - done));
+  std::size_t done = std::min(bytes, most_drawn);
+  if (device.is_host()) {
+    draw(device, to, 0, done);
+  } else {
+    keep_drawn(device, std::clamp(rounded_up(bytes, block), block, most_drawn));
+    done = std::min(drawn_bytes_, bytes);
+    device.copy(to, drawn_->data(), done);
   }
+  for (; done < bytes; done *= 2) device.copy(to + done, to, std::min(done, bytes - done));
   device.synchronize();
 }
 

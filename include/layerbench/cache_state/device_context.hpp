@@ -74,7 +74,7 @@ class device_context {
 
    private:
     static constexpr std::size_t block = std::size_t{1} << 20U;
-    /// Most bytes that are drawn for a device that is not the host. Copies of them fill the memory.
+    /// Most bytes that are drawn. Copies of them fill the memory.
     static constexpr std::size_t most_drawn = 16 * block;
 
     void grow(compute_device& device, std::size_t bytes);

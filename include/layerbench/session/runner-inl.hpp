@@ -14,6 +14,7 @@
 #include <optional>
 #include <random>
 #include <ranges>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -148,21 +149,26 @@ LAYERBENCH_INLINE void runner::prepare_chain(case_state& model_case) {
 }
 
 LAYERBENCH_INLINE void runner::prepare_what_fits(case_state& model_case) {
-  constexpr double margin = 1.5;  // estimates are rough
   for (row_state& row : model_case.rows) {
     if (row.done || interrupt_guard::interrupted()) continue;
     attempt(row, [&] { row.setup_cost = setup_cost_of(row.benchmark->spec()); });
   }
   std::vector<scheduled_pass> wanted = by_importance(model_case);
   double passes = 0;  // seconds of the first round
-  while (!interrupt_guard::interrupted()) {
-    auto next = std::ranges::find_if(wanted, [&](const scheduled_pass& one) {
+  while (!wanted.empty() && !interrupt_guard::interrupted()) {
+    // What matters less gets no time that another case may leave for what matters more.
+    const auto matters_less = [&](const scheduled_pass& one) {
+      return kind_of(one) > kind_of(wanted.front());
+    };
+    const auto end = returns_ ? wanted.end() : std::ranges::find_if(wanted, matters_less);
+    const std::span candidates(wanted.begin(), end);
+    auto next = std::ranges::find_if(candidates, [&](const scheduled_pass& one) {
       return budget_.fits(model_case, margin * (passes + expected_seconds(one)));
     });
-    if (next == wanted.end()) next = cheapest_that_may_fit(wanted, passes);
-    if (next == wanted.end()) break;
+    if (next == candidates.end()) next = cheapest_that_may_fit(candidates, passes);
+    if (next == candidates.end()) break;
     const scheduled_pass chosen = *next;
-    wanted.erase(next);
+    wanted.erase(wanted.begin() + (next - candidates.begin()));
     const double start = now_();
     const double first = chosen.row != nullptr ? try_out(*chosen.row) : try_out_chain(model_case);
     const double taken = now_() - start;
@@ -186,8 +192,8 @@ LAYERBENCH_INLINE double runner::setup_cost_of(const row_spec& what) {
   return sum;
 }
 
-LAYERBENCH_INLINE std::vector<runner::scheduled_pass>::iterator runner::cheapest_that_may_fit(
-    std::vector<scheduled_pass>& wanted, double passes) {
+LAYERBENCH_INLINE std::span<runner::scheduled_pass>::iterator runner::cheapest_that_may_fit(
+    std::span<scheduled_pass> wanted, double passes) {
   const auto cost = [](const scheduled_pass& one) {
     return one.row == nullptr ? HUGE_VAL : budget_watch::cost_of(*one.row);
   };
@@ -256,6 +262,26 @@ LAYERBENCH_INLINE bool runner::adds_up(const scheduled_pass& of) {
   return of.row->in_model == std::ranges::any_of(of.model_case->rows, &row_state::in_model);
 }
 
+LAYERBENCH_INLINE int runner::kind_of(const scheduled_pass& of) {
+  constexpr int chain = 1;
+  if (of.row == nullptr) return chain;
+  return adds_up(of) ? chain - 1 : chain + 1;
+}
+
+LAYERBENCH_INLINE double runner::uncovered_seconds() const {
+  double sum = 0;
+  for (const case_group& group : queue_) {
+    for (const case_state& model_case : group) {
+      const bool some_in_model = std::ranges::any_of(model_case.rows, &row_state::in_model);
+      for (const row_state& row : model_case.rows) {
+        const bool lacks = !row.timed() && (row.left_out || !row.done);
+        if (lacks && row.in_model == some_in_model) sum += margin * budget_.expected_seconds(row);
+      }
+    }
+  }
+  return sum;
+}
+
 LAYERBENCH_INLINE bool runner::more_important(const scheduled_pass& a, const scheduled_pass& b) {
   const auto rank = [](const scheduled_pass& one) {
     if (one.row->timed()) return std::tuple(true, true, 0.0);
@@ -292,6 +318,7 @@ LAYERBENCH_INLINE void runner::leave_out(case_state& model_case, bool prepared_o
 }
 
 LAYERBENCH_INLINE void runner::return_to_left_out() {
+  returns_ = true;
   for (case_group& group : queue_) {
     if (interrupt_guard::interrupted()) return;
     bool lacks_some = false;
@@ -494,7 +521,11 @@ LAYERBENCH_INLINE void runner::end_round(case_group& group) {
   }
   for (case_state& model_case : group) {
     budget_.update();
-    std::string ending = criterion_.end_round(model_case, queue_, round_seconds(model_case));
+    double next = round_seconds(model_case);
+    const bool covers_all =
+        !budget_.exists() || returns_ || next + uncovered_seconds() <= budget_.rest();
+    if (!covers_all) next = HUGE_VAL;
+    std::string ending = criterion_.end_round(model_case, queue_, next);
     if (!ending.empty()) endings_.emplace_back(model_case.name, std::move(ending));
   }
   checkpoint_after(0);

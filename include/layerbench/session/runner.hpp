@@ -13,6 +13,7 @@
 #include <new>
 #include <optional>
 #include <random>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -80,7 +81,8 @@ class runner {
 
  private:
   static constexpr double seconds_between_checkpoints = 10;
-  static constexpr int most_chain_passes = 3;                          ///< per round
+  static constexpr double margin = 1.5;        ///< of estimated seconds, which are rough
+  static constexpr int most_chain_passes = 3;  ///< per round
   static constexpr std::size_t most_windows = stats::min_sample_size;  ///< of energy, per row
 
   void run_group(case_group& group);
@@ -98,7 +100,9 @@ class runner {
   void prepare_chain(case_state& model_case);
 
   /// Prepares what the budget has time for, the most important rows first, such that each fits with
-  /// a first pass of all that is prepared. The others are left out.
+  /// a first pass of all that is prepared. The others are left out. The chain waits until all rows
+  /// that predictions add up are prepared, other rows wait for the chain, unless this returns to
+  /// what was left out.
   void prepare_what_fits(case_state& model_case);
 
   /// The estimated cost of the calls before each call of a row that produce its sources, in the
@@ -107,8 +111,8 @@ class runner {
 
   /// The row of the least cost, if it fits on a fast machine after `passes` seconds, and no row of
   /// such a cost has told how fast this machine is.
-  [[nodiscard]] std::vector<scheduled_pass>::iterator cheapest_that_may_fit(
-      std::vector<scheduled_pass>& wanted, double passes);
+  [[nodiscard]] std::span<scheduled_pass>::iterator cheapest_that_may_fit(
+      std::span<scheduled_pass> wanted, double passes);
 
   /// Prepares a row and calls it. Returns what its first pass takes, by these calls; 0 if it
   /// failed.
@@ -131,6 +135,14 @@ class runner {
 
   /// Whether predictions add up the row: those in the state of the model, if there are any.
   [[nodiscard]] static bool adds_up(const scheduled_pass& of);
+
+  /// What is prepared first has the least number: rows that predictions add up, then the chain,
+  /// then other rows.
+  [[nodiscard]] static int kind_of(const scheduled_pass& of);
+
+  /// Seconds that it takes to prepare all rows that predictions add up and that have no timing, of
+  /// all cases, and to measure them once. They come before further rounds of other rows.
+  [[nodiscard]] double uncovered_seconds() const;
 
   /// Orders rows without a timing before all others; among them those that predictions add up, and
   /// those with a larger share of the step.
@@ -315,6 +327,7 @@ class runner {
   std::vector<std::pair<result::case_name, std::string>> endings_;
   std::string lost_;  ///< see lost()
   std::int64_t next_round_ = 0;
+  bool returns_ = false;       ///< to what was left out, see return_to_left_out()
   std::int64_t left_out_ = 0;  ///< rows and chains; this and the next two: see shortfall()
   std::int64_t cut_ = 0;       ///< cases with fewer rounds than the least number
   double rest_seconds_ = 0;    ///< this and the next: see rest_seconds()
