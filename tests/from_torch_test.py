@@ -50,7 +50,7 @@ SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1
          "Waves": ("waves", "1x6x32", 5897, 107392 + 15360), "Folded": ("folded", "1x4x20", 494, 9149),
          "Windows": ("windows", "1x3x4x4", 1301 + 816, 29760 + 52),
          "Resized": ("resized", "1x3x6x8", 16, 576),
-         "Cut": ("cut", "1x4x9", 39, 324), "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
+         "Bags": ("bags", "1x5:int64", 514, 120), "Cut": ("cut", "1x4x9", 39, 324), "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}
 # MACs of layers that read constants alone, which run once for all images.
 OF_CONSTANTS = {"windows": 52}
 TRANSFORMERS = {"bert": ("bert_2_layers", "1x128:int64"), "Gpt2": ("gpt2_2_layers", "1x128:int64"),
