@@ -115,9 +115,11 @@ MODELS = (
                          sliding_window=512, tie_word_embeddings=True), WORDS),
     Model('gpt_oss_1_layer', 'GPT-OSS 20B with 1 of its 24 layers and a quarter of its words',
           'OpenAI 2025 (arXiv:2508.10925), as transformers.GptOssForCausalLM with the sizes of the config.json of '
-          'gpt-oss-20b, but for num_hidden_layers 1 and vocab_size 50272, when it reads a prompt: logits of the last '
-          'token alone. Attention, whose scores have a sink, is products and a softmax', 'transformer', 'text',
-          language_model('GptOssForCausalLM', vocab_size=50272, num_hidden_layers=1, num_local_experts=32), WORDS),
+          'gpt-oss-20b, but for num_hidden_layers 1 and vocab_size 50272, when it reads a prompt of 128 tokens: '
+          'logits of the last token alone. Attention, whose scores have a sink, is products and a softmax',
+          'transformer', 'text',
+          language_model('GptOssForCausalLM', vocab_size=50272, num_hidden_layers=1, num_local_experts=32),
+          (f'1x{TOKENS}:int64',)),
     Model('deepseek_mla_1_layer', 'DeepSeek V3 with 1 of its 61 layers and an eighth of its words',
           'DeepSeek-AI 2024 (arXiv:2412.19437), as transformers.DeepseekV3ForCausalLM with its usual configuration, '
           'but for num_hidden_layers 1, a layer without experts, and vocab_size 16160, when it reads a prompt: logits '
