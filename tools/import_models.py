@@ -25,7 +25,7 @@ import torch_export
 Model = namedtuple('Model', 'name title source family data make inputs')
 TOKENS = 128
 # Fields of ops that are lists of sizes; a list in another field is a product.
-LISTS = ('dims', 'dims1', 'view', 'reshape', 'sizes')
+LISTS = ('dims', 'dims1', 'view', 'reshape', 'sizes', 'before', 'after')
 
 
 # --- Modules -----------------------------------------------------------------------------------
