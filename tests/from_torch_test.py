@@ -50,6 +50,7 @@ SMALL = {"Image": ("image", "1x3x41x38", 5672, 1390608), "Signal": ("signal", "1
          "Waves": ("waves", "1x6x32", 5897, 107392 + 15360), "Folded": ("folded", "1x4x20", 494, 9149),
          "Windows": ("windows", "1x3x4x4", 1301 + 816, 29760 + 52),
          "Resized": ("resized", "1x3x6x8", 16, 576),
+         "Bags": ("bags", "1x5:int64", 514, 120),
          "Volume": ("volume", "1x2x9x10x11", 1386, 345888),
          "Unet3d": ("unet3d", "1x1x64x64x64", 31190243, 59662336000),
          "Cut": ("cut", "1x4x9", 39, 324), "Sequence": ("sequence", "1x7:int64", 112680, 331520 + 272384)}

@@ -6,8 +6,9 @@
   tests/torch_coverage.py build/release/tools/layerbench [--library LIBRARY] [-o FILE]
 
 Of torchvision these are all classification models, of the others those of the lists TIMM and
-TRANSFORMERS. The default of -o is results/torch_import/LIBRARY.csv. With --only the other rows of the
-output stay. Needs torch and the library. It takes minutes, so it is run by hand; no data or weights
+TRANSFORMERS. With --library=shipped they are the models of tools/import_models.py. The default of -o
+is results/torch_import/LIBRARY.csv. With --only the other rows of the output stay. Needs torch and
+the library. It takes minutes, so it is run by hand; no data or weights
 are downloaded. tools/update_docs.py makes the tables of docs/import.md of the files. Exit code 1:
 totals of a model that converts completely are not those of torch, but for those in DIFFER.
 
@@ -28,6 +29,7 @@ import warnings
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
+import import_models  # noqa: E402 pylint: disable=wrong-import-position
 import torch_export  # noqa: E402 pylint: disable=wrong-import-position
 
 # One model of each architecture: those that timm's documentation has pages of and that users of
@@ -83,7 +85,7 @@ TRANSFORMERS = {
     "convnext": ("ConvNextForImageClassification", {}, IMAGE),
     "wav2vec2": ("Wav2Vec2ForCTC", {}, ("1x16000",))}
 # docs/import.md says why the totals of these are not those of torch.
-DIFFER = {"detr", "wav2vec2"}
+DIFFER = {"detr", "wav2vec2", "dit_s_2"}
 COLUMNS = ("model", "input", "layers", "coverage", "parameters", "torch_parameters", "unread", "macs",
            "torch_macs", "missing")
 
@@ -118,6 +120,9 @@ def converted(tool, data):
 
 def maker_of(library, name):
     """A function that makes the module, and its inputs."""
+    if library == "shipped":
+        model = next(one for one in import_models.MODELS if one.name == name)
+        return model.make, [text.replace("tokens", str(import_models.TOKENS)) for text in model.inputs]
     if library != "transformers":
         return torch_export.maker_of(f"{library}:{name}")
     kind, changes, inputs = TRANSFORMERS[name]
@@ -145,7 +150,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("tool", type=pathlib.Path)
-    parser.add_argument("--library", choices=("torchvision", "timm", "transformers"), default="torchvision")
+    parser.add_argument("--library", choices=("torchvision", "timm", "transformers", "shipped"),
+                        default="torchvision")
     parser.add_argument("-o", "--output", type=pathlib.Path)
     parser.add_argument("--only", default="", metavar="REGEX",
                         help="convert only the models whose names begin so; default: all")
@@ -153,9 +159,11 @@ def main():
     options.output = options.output or ROOT / f"results/torch_import/{options.library}.csv"
     warnings.simplefilter("ignore")
     torch = torch_export.package("torch")
-    library = torch_export.package(options.library)
+    libraries = ("transformers", "diffusers") if options.library == "shipped" else (options.library,)
+    library, *_ = used = [torch_export.package(name) for name in libraries]
     wrong, rows = [], []
-    names = {"timm": TIMM, "transformers": TRANSFORMERS}.get(options.library) or sorted(
+    names = {"timm": TIMM, "transformers": TRANSFORMERS,
+             "shipped": [model.name for model in import_models.MODELS]}.get(options.library) or sorted(
         library.models.list_models(module=library.models))
     before = {}
     if options.only:
@@ -175,8 +183,8 @@ def main():
             wrong.append(name)
     options.output.parent.mkdir(parents=True, exist_ok=True)
     with options.output.open("w", newline="") as file:
-        file.write(f"# torch {torch.__version__.partition('+')[0]}, "
-                   f"{options.library} {library.__version__.partition('+')[0]}\n")
+        versions = (f"{one.__name__} {one.__version__.partition('+')[0]}" for one in (torch, *used))
+        file.write(f"# {', '.join(versions)}\n")
         writer = csv.DictWriter(file, COLUMNS, lineterminator="\n")
         writer.writeheader()
         writer.writerows(rows)

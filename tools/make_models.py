@@ -229,16 +229,21 @@ class Network:
     # The file.
 
     def text(self, family_name):
-        header = {'$schema': '../schema.json', 'name': self.name, 'title': self.title,
-                  'source': self.source, 'family': family_name, 'data': self.data}
+        header = {'title': self.title, 'source': self.source, 'family': family_name,
+                  'data': self.data}
         if self.studies:
             header['studies'] = self.studies
         if self.aliases:
             header['aliases'] = self.aliases
         header['parameters'] = self.parameters
-        lines = [f'  {json.dumps(key)}: {one_line(value)},\n' for key, value in header.items()]
-        layers = ',\n'.join('    ' + one_line(layer) for layer in self.layers)
-        return '{\n' + ''.join(lines) + '  "layers": [\n' + layers + '\n  ]\n}\n'
+        return shape_file_text(self.name, header, self.layers)
+
+
+def shape_file_text(name, header, layers):
+    header = {'$schema': '../schema.json', 'name': name, **header}
+    lines = [f'  {json.dumps(key)}: {one_line(value)},\n' for key, value in header.items()]
+    text = ',\n'.join('    ' + one_line(layer) for layer in layers)
+    return '{\n' + ''.join(lines) + '  "layers": [\n' + text + '\n  ]\n}\n'
 
 
 def one_line(value):

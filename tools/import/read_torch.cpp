@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <array>
 #include <map>
 #include <numeric>
 #include <ranges>
@@ -807,6 +808,15 @@ class reader {
     node_.inputs = {product, reference("self")};
   }
 
+  /// What becomes of the rows of a bag.
+  void bag() {
+    constexpr std::array modes{"sum", "mean", "max"};
+    if (reference("per_sample_weights") != no_value) return refuse("with weights of rows");
+    const std::int64_t mode = integer("mode", 0);
+    if (mode < 0 || mode >= std::ssize(modes)) wrong("mode", "is none of 0, 1 and 2");
+    give_text("mode", modes[static_cast<std::size_t>(mode)]);
+  }
+
   /// The number of experts of a token.
   void routing() {
     const std::size_t experts = reference("experts");
@@ -966,6 +976,8 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
     {"conv1d conv2d conv3d convolution conv_transpose1d conv_transpose2d conv_transpose3d",
      {"Conv", {"input", "weight", "bias?"}, &reader::convolution}},
     {"embedding", {"Gather", {"weight", "indices"}}},
+    {"embedding_bag _embedding_bag _embedding_bag_forward_only",
+     {"EmbeddingBag", {"weight", "indices"}, &reader::bag}},
     {"index", {"Gather", {"self"}, &reader::index}},
     {"linear", {"Linear", {"input", "weight", "bias?"}}},
     {"gather", {"Choice", {"self", "index"}}},
@@ -1002,6 +1014,8 @@ const std::vector<std::pair<std::string_view, reader::meaning>> reader::calls_by
     {"relu", {"Relu", {"self"}}},
     {"sigmoid", {"Sigmoid", {"self"}}},
     {"tanh", {"Tanh", {"self"}}},
+    {"sin", {"Sin", {"self"}}},
+    {"cos", {"Cos", {"self"}}},
     {"silu", {"Swish", {"self"}}},
     {"hardswish", {"HardSwish", {"self"}}},
     {"hardsigmoid", {"HardSigmoid", {"self"}, &reader::hardsigmoid}},

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 #include <numeric>
+#include <set>
 #include <unordered_map>
 
 #include <layerbench/op/activation.hpp>
@@ -379,13 +380,24 @@ view batched_product(converter& to, const view& x, const view& y) {
   return to.append(created, operands);
 }
 
-/// A product of two activations, written with a letter for each axis.
+/// A product of two activations, or one in another order, written with a letter for each axis.
 view einsum(converter& to) {
   const std::string equation(to.of().text("equation", ""));
   const std::size_t comma = equation.find(',');
   const std::size_t arrow = equation.find("->");
   const auto other_form = [&] { return unknown("in the form " + in_quotes(equation)); };
   const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
+  if (to.of().inputs.size() == 1 && arrow != std::string::npos) {
+    const std::string from = equation.substr(0, arrow);
+    if (!std::ranges::all_of(from, is_letter) || from.size() != to.source(0).extents.size() ||
+        std::set(from.begin(), from.end()).size() != from.size() ||
+        !std::ranges::is_permutation(from, equation.substr(arrow + 2))) {
+      throw other_form();
+    }
+    std::vector<std::size_t> order;
+    for (const char c : equation.substr(arrow + 2)) order.push_back(from.find(c));
+    return to.source(0).permuted(order);
+  }
   if (to.of().inputs.size() != 2 || comma == std::string::npos || arrow == std::string::npos ||
       arrow < comma || std::ranges::count_if(equation, is_letter) + 3 != std::ssize(equation)) {
     throw other_form();
@@ -808,6 +820,12 @@ view activation_near(converter& to, op::activation_kind kind, const char* key, d
 template <op::activation_kind Kind>
 view activation(converter& to) {
   return activation_of(to, Kind);
+}
+
+/// A sine or cosine, such as of the time step of a diffusion model.
+view wave(converter& to) {
+  to.note(to.of().kind() + " is timed as tanh");
+  return activation_of(to, op::activation_kind::tanh);
 }
 
 view leaky_relu(converter& to) {
@@ -1300,6 +1318,20 @@ view gather(converter& to) {
   return slice_of(to, from, axis, begin < 0 ? begin + extent : begin, 1, to.extents());
 }
 
+/// Sums, means or maxima of bags of rows, which have equal numbers of rows.
+view embedding_bag(converter& to) {
+  const view rows = embedding(to, to.weight(0));
+  if (to.extents().size() != 2 || to.extents()[0] < 1) throw bad_node("its result is no matrix");
+  const std::int64_t bags = to.extents()[0];
+  const std::int64_t indices = elements(to.input(1).extents);
+  if (indices == bags) return rows;
+  if (indices % bags != 0) throw unknown("of bags of different sizes");
+  const std::string_view mode = to.of().text("mode", "sum");
+  to.note("bags of rows are an embedding and a pool, the sum of a bag timed as a mean");
+  const view bag = rows.viewed({bags, indices / bags, to.extents()[1]}).permuted({0, 2, 1});
+  return global_pool(to, bag, mode == "max" ? op::pool_kind::max : op::pool_kind::average);
+}
+
 /// Each part that is read becomes a slice. Parts of weights are weights.
 view split(converter& to) {
   const view& x = to.input(0);
@@ -1559,6 +1591,8 @@ const std::unordered_map<std::string_view, rule> rules{
     {"Swish", activation<op::activation_kind::swish>},
     {"HardSwish", activation<op::activation_kind::hardswish>},
     {"HardSigmoid", hard_sigmoid},
+    {"Sin", wave},
+    {"Cos", wave},
     {"LeakyRelu", leaky_relu},
     {"Elu", elu},
     {"Gelu", gelu},
@@ -1584,6 +1618,7 @@ const std::unordered_map<std::string_view, rule> rules{
     {"Merge", merge},
     {"Roll", roll},
     {"Gather", gather},
+    {"EmbeddingBag", embedding_bag},
     {"Split", split},
     {"Unbind", split},
     {"View", see},

@@ -263,9 +263,8 @@ LAYERBENCH_INLINE bool runner::adds_up(const scheduled_pass& of) {
 }
 
 LAYERBENCH_INLINE int runner::kind_of(const scheduled_pass& of) {
-  constexpr int chain = 1;
-  if (of.row == nullptr) return chain;
-  return adds_up(of) ? chain - 1 : chain + 1;
+  if (of.row == nullptr) return 1;
+  return adds_up(of) ? 0 : 2;
 }
 
 LAYERBENCH_INLINE double runner::uncovered_seconds() const {

@@ -136,8 +136,7 @@ class runner {
   /// Whether predictions add up the row: those in the state of the model, if there are any.
   [[nodiscard]] static bool adds_up(const scheduled_pass& of);
 
-  /// What is prepared first has the least number: rows that predictions add up, then the chain,
-  /// then other rows.
+  /// 0: a row that predictions add up, 1: the chain, 2: another row. The least is prepared first.
   [[nodiscard]] static int kind_of(const scheduled_pass& of);
 
   /// Seconds that it takes to prepare all rows that predictions add up and that have no timing, of

@@ -386,6 +386,21 @@ class Missing(nn.Module):
         return torch.einsum('btc,bsc->bts', x, torch.erf(self.inner(x)))
 
 
+class Bags(nn.Module):
+    """Bags of rows, sines and cosines, and an einsum that only turns axes."""
+
+    def __init__(self):
+        super().__init__()
+        self.table = nn.EmbeddingBag(50, 8, mode='sum')
+        self.fc = nn.Linear(16, 6)
+        self.out = nn.Linear(2, 4)
+
+    def forward(self, x):
+        x = self.table(x)
+        x = self.fc(torch.cat([torch.sin(x), torch.cos(x)], 1)).view(-1, 2, 3)
+        return self.out(torch.einsum('bij->bji', x))
+
+
 class Unrolled(nn.Module):
     """Has as many layers as images: no graph with a batch."""
 
