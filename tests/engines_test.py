@@ -63,6 +63,32 @@ else:
                           "waited_s": 1.0, "waiting_cpu_s": 0.5 if fault == "spin" else 0.0}),
               flush=True)
 """
+# A release is what its environment, which bisect makes, is named after. The newest takes a third less.
+ONCE = LOG + """
+import pathlib, time
+task, folder, engine, threads = sys.argv[1:]
+release = os.environ["VIRTUAL_ENV"].split("==")[1].split("+")[0]
+log(" ".join([task, engine, threads, release]))
+if release == os.environ.get("TEST_FAULT"):
+    sys.exit("wrong results: y differs")
+models = sorted(file.parent.name for file in pathlib.Path(folder).glob("*/model.json"))
+new = release == "1.3"
+profiles = pathlib.Path(folder, "profiles")
+profiles.mkdir(exist_ok=True)
+profiles.joinpath(f"{time.time_ns()}.json").write_text(json.dumps({
+    "engine": engine, "release": release, "steps": {name: 2e-3 if new else 3e-3 for name in models},
+    "types": {name: {"Conv": 1e-3 if new else 2e-3, "Pool": 1e-3} for name in models}}))
+print("model,ms", *(f"{name},{2 if new else 3}" for name in models), sep="\\n")
+"""
+# Makes an environment whose pip installs nothing.
+PYTHON3 = """#!/bin/sh
+[ "$1" = --version ] && { echo Python 3.11.2; exit; }
+for place; do :; done
+mkdir -p "$place/bin"
+echo '#!/bin/sh' > "$place/bin/pip"
+printf '#!/bin/sh\\nexec %s "$@"\\n' """ + sys.executable + """ > "$place/bin/python"
+chmod +x "$place/bin/pip" "$place/bin/python"
+"""
 BENCH = "#!" + sys.executable + LOG + """
 import signal
 log(" ".join(["bench", *sys.argv[1:]]))
@@ -437,12 +463,56 @@ class Run(unittest.TestCase):
             more = [] if wrong == ["--dtype=bf16"] else [f"--llama-bench={self.folder}/llama-bench"]
             self.assertEqual(self.run_tool("lenet5", *more, *wrong).returncode, 2, wrong)
 
+    def compare_releases(self, fault=""):
+        (self.folder / "worker.py").write_text(
+            f"import sys\nexec({ONCE!r} if sys.argv[1] == 'once' else {WORKER!r})\n")
+        python3 = self.folder / "python3"
+        python3.write_text(PYTHON3)
+        python3.chmod(0o755)
+        command = self.command("lenet5,lenet5_modern", "--threads=1", "--rounds=5",
+                               "--releases=onnxruntime=1.1,1.2,1.3", "--releases=torch=1.2,1.3",
+                               "--install-dir", self.folder / "installed")
+        environment = {**self.environment(fault), "PATH": f"{self.folder}:{os.environ['PATH']}"}
+        return subprocess.run(command, capture_output=True, text=True, check=False, env=environment)
+
+    def test_releases_are_compared_with_the_ones_before(self):
+        done = self.compare_releases()
+        self.assertEqual(done.returncode, 0, done.stderr)
+        changes = self.result()["engine_releases"]
+        self.assertEqual([(one["engine"], one["base"], one["release"]) for one in changes],
+                         [("onnxruntime", "1.1", "1.2"), ("onnxruntime", "1.2", "1.3"),
+                          ("torch", "1.2", "1.3")])
+        self.assertEqual([[(row["name"], row["verdict"]) for row in one["rows"]] for one in changes[:2]],
+                         [[("lenet5", verdict), ("lenet5_modern", verdict)]
+                          for verdict in ("same", "faster")])
+        row = changes[1]["rows"][0]
+        self.assertAlmostEqual(row["ratio"], 2 / 3, places=3)
+        self.assertEqual(row["seconds"], [3e-3, 2e-3])
+        self.assertEqual(row["types"], [{"Conv": 2e-3, "Pool": 1e-3}, {"Conv": 1e-3, "Pool": 1e-3}])
+        once = [entry for entry in self.logged() if entry[0].startswith("once")]
+        self.assertEqual({what for what, _, _ in once},
+                         {"once onnxruntime 1 1.1", "once onnxruntime 1 1.2", "once onnxruntime 1 1.3",
+                          "once torch 1 1.2", "once torch 1 1.3"})
+        for what, own, variables in once:
+            self.assertEqual((own, variables), (engines.processors_for(1), ["OMP_NUM_THREADS"]), what)
+
+    def test_a_release_with_wrong_results_is_skipped(self):
+        done = self.compare_releases(fault="1.2")
+        # Of torch none is left to compare.
+        self.assertNotEqual(done.returncode, 0)
+        changes = self.result()["engine_releases"]
+        self.assertIn("wrong results", changes[0]["reason"])
+        self.assertEqual((changes[1]["base"], changes[1]["release"]), ("1.1", "1.3"))
+        self.assertEqual(self.result()["context"]["interrupted"], "1")
+
     def test_wrong_command_lines(self):
         most = len(os.sched_getaffinity(0))
         for wrong in (["--batch=0"], ["--batch=x"], ["--threads=1,1"], [f"--threads={most + 1}"],
                       ["--engines=tensorflow"], ["--rounds=0"], ["--bench=/nowhere"],
                       ["--dtype=s8", "--engines=torch"], ["--dtype=u4"], ["--exec-graph=x", "--batch=1,2"],
                       ["--overhead", "--bench", self.bench],
+                      ["--releases=keras=1,2"], ["--releases=torch=1"],
+                      ["--releases=torch=1,2", "--dtype=s8"], ["--releases=torch=1,2", "--rounds=2"],
                       ["--fusion-plan=x", "--engines=torch"], ["-o", "/nowhere/r.json"]):
             with self.subTest(wrong):
                 command = self.command("lenet5")

@@ -177,6 +177,32 @@ TEST_F(Bisect, WarnsOfSeveralChanges) {
   EXPECT_THAT(among("1,1.3").out, mentions("1 comparison,"));
 }
 
+TEST_F(Bisect, ComparesEachReleaseWithTheOneBeforeIt) {
+  const texts of = builds(6, 4, {{0, "exit 1"}, {2, "exit 3"}});
+  const json::value all = found({"--all-releases"}, of);
+  EXPECT_EQ(all.at("answer"), "all");
+  EXPECT_EQ(all.at("direction"), "all");
+  EXPECT_TRUE(all.at("after").is_null());
+  EXPECT_THAT(sides(all), ElementsAre("0 skipped", "2 skipped", "3 before", "4 after", "5 before"));
+  const json::value& tried = all.at("tried");
+  EXPECT_EQ(tried[2].at("base"), path("r1"));
+  EXPECT_EQ(tried[3].at("base"), path("r3"));
+  EXPECT_EQ(tried[4].at("base"), path("r4"));
+  ASSERT_GT(tried[2].at("rows").size(), 1U) << "unchanged rows, too";
+  const testing::outcome page = bisect({"--all-releases"}, of);
+  EXPECT_THAT(page.out, mentions("skipped: exit code 3", "| slower ", "| same ", "conv1"));
+  EXPECT_EQ(bisect({"--all-releases", "--faster"}, of).exit_code, 2);
+}
+
+TEST_F(Bisect, AllReleasesGoOnFromTheirFile) {
+  const std::string file = path("all.json");
+  const testing::outcome first = among("1,1.3,1.3,1", {"--all-releases", "--resume", file});
+  ASSERT_EQ(first.exit_code, 0) << first.err;
+  EXPECT_THAT(first.out, mentions("1.300", "slower", "same", "0.769", "faster"));
+  EXPECT_EQ(among("1,1.3,1.3,1", {"--all-releases", "--resume", file}).out, first.out);
+  EXPECT_EQ(among("1,1.3,1.3,1", {"--resume", file}).exit_code, 2);
+}
+
 TEST_F(Bisect, FindsFasterReleasesIfAsked) {
   const texts of = builds(4, 2);
   const texts turned(of.rbegin(), of.rend());
@@ -263,6 +289,21 @@ TEST_F(Bisect, InterruptedSearchKeepsItsComparisons) {
   EXPECT_THAT(files("tmp"), IsEmpty());
   static_cast<void>(builds(4, 2));
   EXPECT_EQ(found({"--resume", path("s.json")}, of).at("after"), path("r2"));
+}
+
+TEST_F(Bisect, GoesOnWhenItIsStoppedAndContinued) {
+  const texts of = builds(2, 2, {{1, R"(sleep 0.2; exec "$fake" "$@")"}});
+  testing::child running(LAYERBENCH_TOOL, words({"--format=json"}, of), {{"TMPDIR", temporary()}});
+  for (std::size_t round = 1; round <= 2; ++round) {
+    for (int i = 0; i < 6000 && log().size() < round; ++i) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    }
+    running.signal(SIGSTOP);
+    running.signal(SIGCONT);
+  }
+  const testing::outcome done = running.wait();
+  EXPECT_EQ(done.exit_code, 0) << done.err;
+  EXPECT_EQ(json::value::parse(done.out).at("answer"), "none");
 }
 
 TEST_F(Bisect, StopsWhenItsTimeIsOver) {

@@ -94,14 +94,16 @@ class bisect_run {
   void measure() {
     for (std::size_t done = 0; stopped_.empty() && found_.next(); ++done) {
       const std::size_t left = found_.most_left();
-      std::string progress = fmt::format("{} with {}; {} comparison{} left", name(found_.first()),
-                                         name(*found_.next()), left, left == 1 ? "" : "s");
+      const std::size_t next = *found_.next();
+      std::string progress =
+          fmt::format("{} with {}; {} comparison{} left", name(found_.base(next)), name(next), left,
+                      left == 1 ? "" : "s");
       if (done > 0) {
         const double mean = seconds() / static_cast<double>(done);
         progress += ", about " + units::duration(mean * static_cast<double>(left));
       }
       note(progress);
-      compare(*found_.next());
+      compare(next);
       if (chosen_.resume.empty()) continue;
       output_file(chosen_.resume, overwrite_rule::updated)
           .write(json_text(to_json(/*with_tentative=*/false)));
@@ -125,6 +127,8 @@ class bisect_run {
     return releases_.names().at(release);
   }
 
+  [[nodiscard]] bool compares_all() const { return chosen_.direction == change_direction::all; }
+
   /// Since the search began.
   [[nodiscard]] double seconds() const {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
@@ -132,7 +136,7 @@ class bisect_run {
 
   void compare(std::size_t release) {
     paired_run_options pairs = chosen_.pairs;
-    std::size_t preparing = found_.first();
+    std::size_t preparing = found_.base(release);
     bool is_prepared = false;
     try {
       two_variants both{variant{"old", {}}, variant{"new", {}}};
@@ -146,7 +150,7 @@ class bisect_run {
       pairs.max_seconds -= seconds();
       compare(paired_run(pairs, std::move(both)), pairs.rounds);
     } catch (const failed_process& e) {
-      skip(e.side == 0 ? found_.first() : release, e.how, e);
+      skip(e.side == 0 ? found_.base(release) : release, e.how, e);
     } catch (const failed_install& e) {
       not_installed_.push_back(preparing);
       skip(preparing, e.what(), e);
@@ -181,7 +185,7 @@ class bisect_run {
   void stop_late() { stop("--max-time is over", exit_code::incomplete); }
 
   void skip(std::size_t release, const std::string& reason, const error& whole) {
-    if (release == found_.first() && found_.decided() > 0) {  // it worked before
+    if (release != *found_.next() && found_.decided() > 0) {  // it worked before
       return stop(fmt::format("{}: {}", name(release), whole.what()), whole.code());
     }
     const std::string in_a_line = reason.substr(0, reason.find('\n'));
@@ -196,19 +200,21 @@ class bisect_run {
   }
 
   /// Whether a release was not installed, and no comparison depends on that: one that is the first
-  /// or the last for want of another does.
+  /// or the last for want of another does, and with --all-releases one behind it.
   [[nodiscard]] bool is_tentative(const tried_release& one) const {
     const auto is_beyond = [&](const tried_release& other) {
       return other.side != release_side::skipped && other.release > one.release;
     };
+    const bool any_beyond = std::ranges::any_of(found_.tried(), is_beyond);
     return std::ranges::find(not_installed_, one.release) != not_installed_.end() &&
            (found_.decided() == 0 ||
-            (one.release > found_.first() && std::ranges::any_of(found_.tried(), is_beyond)));
+            (compares_all() ? !any_beyond : one.release > found_.first() && any_beyond));
   }
 
   void read_earlier();
   [[nodiscard]] std::string change_text(std::size_t old, std::size_t now) const;
   [[nodiscard]] std::string verdict_text(const tried_release& last) const;
+  [[nodiscard]] std::string all_text() const;
 
   const std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
   const bisect_options& chosen_;
@@ -227,6 +233,7 @@ json::value bisect_run::to_json(bool with_tentative) const {
     json::value rows = json::value::array();
     for (const changed_row& row : one.rows) rows.push_back(tool::to_json(row));
     tried.push_back({{"release", name(one.release)},
+                     {"base", name(found_.base(one.release))},
                      {"number", one.release},
                      {"side", layerbench::name(one.side)},
                      {"reason", one.reason},
@@ -326,7 +333,39 @@ std::string bisect_run::verdict_text(const tried_release& last) const {
                            format::percent(*found_.detectable()));
 }
 
+/// The steps and the rows that changed of each release, by those of the one before it.
+std::string bisect_run::all_text() const {
+  table all{{{"release"},
+             {"before it"},
+             {"row"},
+             {"time / before", align::right},
+             {"verdict"},
+             {"pairs", align::right}},
+            {}};
+  for (const tried_release& one : found_.tried()) {
+    if (one.side == release_side::skipped) {
+      all.rows.push_back(
+          {name(one.release), "", shortened("skipped: " + one.reason, 60), "", "", ""});
+      continue;
+    }
+    std::vector<changed_row> rows{one.followed};
+    for (const changed_row& row : one.rows) {
+      if (row.name != one.followed.name) rows.push_back(row);
+    }
+    for (const changed_row& row : rows) {
+      all.rows.push_back({name(one.release), name(found_.base(one.release)),
+                          shortened(row.name, 60), ratio_text(row),
+                          std::string(layerbench::name(row.verdict)), std::to_string(one.pairs)});
+    }
+  }
+  const std::size_t decided = found_.decided();
+  return fmt::format("{} comparison{}, a false alarm in any with a probability of at most {}\n\n{}",
+                     decided, decided == 1 ? "" : "s", format::percent(1 - found_.confidence()),
+                     layerbench::text(all));
+}
+
 std::string bisect_run::text() const {
+  if (compares_all()) return all_text();
   const auto change = found_.change();
   table all{{{"release"}, {"side"}, {"time / first", align::right}, {"pairs", align::right}}, {}};
   for (std::size_t i = 0; i < releases_.names().size(); ++i) {
@@ -420,6 +459,12 @@ void add_bisect(CLI::App& app, const std::vector<std::string>& words) {
           "--either", [options] { options->direction = change_direction::either; },
           "Find since when it is slower or faster")
       ->excludes(faster);
+  command
+      ->add_flag_callback(
+          "--all-releases", [options] { options->direction = change_direction::all; },
+          "Compare every release with the one before it, instead of a search")
+      ->excludes("--faster")
+      ->excludes("--either");
   command
       ->add_option("--resume", options->resume,
                    "File that keeps each finished comparison. If it exists, the search continues "

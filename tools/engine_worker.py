@@ -5,11 +5,13 @@
   engine_worker.py prepare FOLDER ENGINE,...     from FOLDER/model.json: weights, inputs, results, ONNX
   engine_worker.py run FOLDER ENGINE THREADS     times a round for each line of stdin
   engine_worker.py profile FOLDER ENGINE THREADS [EXEC_GRAPH]   times of the engine's layers
+  engine_worker.py once FOLDER ENGINE THREADS    one round of each model in a folder of FOLDER, as CSV
 
 Answers are lines of JSON on stdout; what libraries print goes to stderr. An answer with `error` has
 the exit code as `code`. Every process ends when its stdin does.
 """
 import gc
+import importlib.metadata
 import importlib.util
 import json
 import os
@@ -25,8 +27,10 @@ TOLERANCE = {'f32': 1e-3, 's8': 0.3}
 WARM_UP = (0.5, 5)         # seconds and calls, both at least, before the first round
 WARM_UP_AGAIN = (0.1, 1)   # before the others: another program has used the caches
 ROUND = (0.5, 3)
+SHORT_ROUND = (0.2, 3)     # where each round is a process
 PROFILED = 20              # calls
 NEEDS = {'torch': ('torch', 'numpy'), 'torch_compile': ('torch', 'numpy'),
+         'onnx': ('torch', 'onnx', 'onnxscript', 'numpy'),  # the file alone
          'onnxruntime': ('torch', 'onnx', 'onnxscript', 'onnxruntime', 'numpy'),
          'openvino': ('torch', 'onnx', 'onnxscript', 'openvino', 'numpy')}
 NEEDS_IN_S8 = {'openvino': ('nncf',)}
@@ -73,7 +77,7 @@ def prepare(folder, engines):
             for i, result in enumerate(model(*tensors)):
                 data[f'result{i}_{number}'] = result.numpy()
     numpy.savez(folder / 'data.npz', **data)
-    if {'onnxruntime', 'openvino'} & set(engines):
+    if {'onnx', 'onnxruntime', 'openvino'} & set(engines):
         engine_model.export_onnx(model, sets[0], folder / 'model.onnx')
     if dtype == 's8':
         named = [{f'input{i}': tensor.numpy() for i, tensor in enumerate(tensors)}
@@ -350,7 +354,7 @@ def preempted_ns():
 class Timed:
     """An engine with its inputs. Throws Failed if its results are wrong."""
 
-    def __init__(self, folder, name, threads, profiled=False):
+    def __init__(self, folder, name, threads, profiled=False, warm_up=WARM_UP):
         import numpy
         self.numpy, self.threads = numpy, threads
         with numpy.load(folder / 'data.npz') as file:
@@ -370,7 +374,7 @@ class Timed:
                 if not error <= allowed:
                     raise Failed(f'{name}: wrong results: result {i} differs by {error:.1e} of its '
                                  f'largest value from that of torch; allowed {allowed:.0e}')
-        self.warm_up(WARM_UP)
+        self.warm_up(warm_up)
 
     def fill(self, number):
         """A fresh input, as the steps of bench_model's chains have it."""
@@ -387,7 +391,7 @@ class Timed:
     def clocks(self):
         return time.perf_counter_ns(), time.process_time_ns()
 
-    def round(self):
+    def round(self, least=ROUND):
         """Times single calls: lists of wall time and CPU time in ns, without the clocks' cost."""
         self.warm_up(WARM_UP_AGAIN)
         gc.collect()
@@ -395,7 +399,7 @@ class Timed:
         cost = [min(numbers) for numbers in zip(*(
             [b - a for a, b in zip(self.clocks(), self.clocks())] for _ in range(99)))]
         wall, cpu, began, waits = [], [], time.monotonic(), preempted_ns()
-        while len(wall) < ROUND[1] or time.monotonic() - began < ROUND[0]:
+        while len(wall) < least[1] or time.monotonic() - began < least[0]:
             self.fill(len(wall))
             before = self.clocks()
             self.engine.step()
@@ -429,6 +433,25 @@ def profile(folder, name, threads, graph=None):
     return {'layers': timed.engine.layers()}
 
 
+def once(folder, name, threads, out):
+    """Prints CSV: the time of a step of each model, in CPU time on one thread. Also writes what the
+    engine's profile says, by the type of its nodes, into FOLDER/profiles."""
+    release = importlib.metadata.version(name)
+    clock, steps, types = 'cpu_ns' if threads == 1 else 'wall_ns', {}, {}
+    for place in sorted(file.parent for file in folder.glob('*/model.json')):
+        timed = Timed(place, name, threads, warm_up=WARM_UP_AGAIN)
+        steps[place.name] = statistics.median(timed.round(SHORT_ROUND)[clock]) / 1e9
+        profiled = Timed(place, name, threads, profiled=True, warm_up=WARM_UP_AGAIN)
+        seconds = types[place.name] = {}
+        for layer in profiled.engine.layers():
+            seconds[layer['type']] = seconds.get(layer['type'], 0) + layer['seconds']
+    (folder / 'profiles').mkdir(exist_ok=True)
+    (folder / 'profiles' / f'{time.time_ns()}.json').write_text(
+        json.dumps({'engine': name, 'release': release, 'steps': steps, 'types': types}))
+    print('model,ms', *(f'{model},{1e3 * seconds}' for model, seconds in steps.items()), sep='\n',
+          file=out, flush=True)
+
+
 def main():
     # Libraries print to stdout.
     out = os.fdopen(os.dup(1), 'w')
@@ -441,12 +464,17 @@ def main():
     try:
         if task == 'prepare':
             answer(prepare(folder, names.split(',')))
+        elif task == 'once':
+            once(folder, names, int(rest[0]), out)
         elif task == 'profile':
             answer(profile(folder, names, int(rest[0]), *rest[1:]))
         else:
             serve(folder, names, int(rest[0]), answer)
     except Failed as error:
-        answer({'error': str(error), 'code': error.code})
+        if task == 'once':
+            print(error, file=sys.stderr)
+        else:
+            answer({'error': str(error), 'code': error.code})
         return error.code
     return 0
 

@@ -13,13 +13,16 @@
   tools/engines.py llama_1b --llama-bench build/llama.cpp/bin/llama-bench --dtype bf16 \
     --bench build/release/bench/bench_model -o llama.json
 
+  tools/engines.py resnet18,mobilenet_v2 --releases onnxruntime=1.20.1,1.24.4 --threads 1 -o releases.json
+
 MODEL is a name or a path of a shape file. Each engine runs it with the same random weights, in a
 separate process, on the same processors. A round times each engine and, by bench_model, the
 layers. Before that, the engines' results are compared. With --overhead, synthetic models take the
 place of MODEL: what the engines take beside their calls, for each call and for each step, what new
 memory for large results costs PyTorch, and how long the engines' kernels take beside those of
-bench_model.
-With --llama-bench, llama.cpp's own benchmark runs a Llama of the same sizes.
+bench_model. With --releases, `layerbench bisect --all-releases` compares releases of an engine, each
+with the one before it, in pairs of processes that time all models. With --llama-bench, llama.cpp's
+own benchmark runs a Llama of the same sizes.
 docs/engines.md says what is equal.
 
 Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that
@@ -67,6 +70,8 @@ LARGE = 32 << 20  # bytes
 # The environment in which malloc uses freed memory of any size again.
 KEPT_MEMORY = {'MALLOC_MMAP_MAX_': '0', 'MALLOC_TRIM_THRESHOLD_': str(1 << 40)}
 CLEAR = 1.2       # smaller differences are those of the machine's conditions
+# What pip installs beside a release: old ones were built for an old numpy, and profiles need onnx.
+BESIDE_RELEASES = {'torch': 'numpy', 'onnxruntime': 'numpy<2,onnx<1.18', 'openvino': 'numpy<2'}
 JOINED = 0.2      # a kernel that seems to take less is a part of another layer's
 STALL = 5e-4      # seconds
 PROFILES = 3      # rounds that end with profiles of the engines, at most
@@ -95,6 +100,13 @@ def engine_names(text):
     return names
 
 
+def engine_releases(text):
+    engine, _, versions = text.partition('=')
+    if engine not in BESIDE_RELEASES or len(versions.split(',')) < 2:
+        raise ValueError
+    return engine, versions
+
+
 def options_of(arguments):
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -102,6 +114,11 @@ def options_of(arguments):
     parser.add_argument('--overhead', action='store_true',
                         help='measure what the engines take beside their calls, with the options '
                         'that predictions are measured with')
+    parser.add_argument('--releases', type=engine_releases, action='append', metavar='ENGINE=A,B,...',
+                        help='compare releases of an engine, the oldest first, each with the one '
+                        f'before it; of {", ".join(BESIDE_RELEASES)}; MODEL may be a list')
+    parser.add_argument('--install-dir', metavar='DIR',
+                        help="where bisect installs the releases; default: its own")
     parser.add_argument('--batch', type=counts, metavar='N,...',
                         help='batch sizes; default: that of the shape file')
     parser.add_argument('--threads', type=counts, metavar='N,...',
@@ -160,6 +177,10 @@ def options_of(arguments):
                          'and --fusion-plan')
     elif not options.model:
         parser.error('MODEL is required')
+    if options.releases and (options.overhead or options.bench or options.exec_graph or
+                             options.fusion_plan or options.dtype != 'f32'):
+        parser.error('--releases: goes without --overhead, --bench, --exec-graph, --fusion-plan and '
+                     '--dtype=s8')
     if not set(options.engines) <= set(known):
         parser.error(f'--dtype: {options.dtype} is for {" and ".join(known)}')
     processors = len(os.sched_getaffinity(0))
@@ -170,6 +191,8 @@ def options_of(arguments):
     if options.rounds < 1:
         parser.error('--rounds: must be 1 or more')
     several = len(options.batch or [1]) > 1 or len(options.threads) > 1
+    if options.releases and (several or options.rounds < 3):
+        parser.error('--releases: needs one batch, one number of threads and 3 --rounds or more')
     joining = [engine for engine in options.engines if engine in JOINING]
     if options.exec_graph and (several or 'openvino' not in joining):
         parser.error('--exec-graph: needs openvino, one batch and one number of threads')
@@ -259,14 +282,20 @@ def end_of(log):
     return log.read()[-2000:]
 
 
+def environment_of(folder, processors, variables=None):
+    """The variables of a process of engine_worker.py."""
+    environment = {name: value for name, value in os.environ.items()
+                   if not name.startswith(THREAD_VARIABLES)}
+    environment.update(OMP_NUM_THREADS=str(len(processors)), TORCHINDUCTOR_COMPILE_THREADS='1',
+                       TORCHINDUCTOR_CACHE_DIR=str(folder / 'inductor'), **(variables or {}))
+    return environment
+
+
 class Worker:
     """A process of engine_worker.py."""
 
     def __init__(self, arguments, folder, processors, variables=None):
-        environment = {name: value for name, value in os.environ.items()
-                       if not name.startswith(THREAD_VARIABLES)}
-        environment.update(OMP_NUM_THREADS=str(len(processors)), TORCHINDUCTOR_COMPILE_THREADS='1',
-                           TORCHINDUCTOR_CACHE_DIR=str(folder / 'inductor'), **(variables or {}))
+        environment = environment_of(folder, processors, variables)
         self.what = ' '.join(arguments[:1] + arguments[2:3])
         self.log = tempfile.TemporaryFile('w+', errors='replace')
         self.process = start([*WORKER, *arguments], processors, stdin=subprocess.PIPE,
@@ -376,6 +405,7 @@ class Results:
         self.rounds = {}  # of a chain's name: lists of counters
         self.layers = {}  # of a case: the engine's layers
         self.overheads = []
+        self.releases = []  # comparisons of two releases
         self.layer_files = []  # of bench_model
         self.waiting = {}  # of an engine: seconds waited, and processor time in them
         version = subprocess.run([options.layerbench, '--version'], capture_output=True, text=True,
@@ -419,6 +449,9 @@ class Results:
         rows = [row for family, (name, rounds) in enumerate(self.rounds.items())
                 for row in rows_of(name, family, rounds)]
         overheads = {'engine_overheads': self.overheads} if self.overheads else {}
+        if self.releases:
+            context['load_avg_at_end'] = list(os.getloadavg())
+            return json.dumps({'context': context, 'engine_releases': self.releases}, indent=1) + '\n'
         return json.dumps({'context': context, 'benchmarks': rows, 'engine_layers': self.layers,
                            **overheads}, indent=1) + '\n'
 
@@ -868,11 +901,69 @@ def measure_model(options, results):
         write_plan(options, shown, results)
 
 
+def medians(of):
+    """Of each key of the dictionaries: the median of its values, to 4 digits."""
+    return {key: float(f'{statistics.median(one.get(key, 0) for one in of):.4g}')
+            for key in dict.fromkeys(key for one in of for key in one)}
+
+
+def changes_of(engine, compared, profiles):
+    """A comparison of a release of `bisect` with the one before it, its rows by model. The medians of
+    both are over the processes of this comparison: those from the newer one's first to the older one's
+    last."""
+    change = {'engine': engine, **{key: compared[key] for key in ('release', 'base', 'pairs', 'reason')}}
+    if compared['side'] == 'skipped':
+        return change
+    of = [one['release'] for one in profiles]
+    first, last = of.index(compared['release']), len(of) - of[::-1].index(compared['base'])
+    both = [[one for one in profiles[first:last] if one['release'] == compared[which]]
+            for which in ('base', 'release')]
+    change['rows'] = [{
+        **row, 'seconds': [medians([one['steps'] for one in side])[row['name']] for side in both],
+        'types': [medians([one['types'][row['name']] for one in side]) for side in both]}
+        for row in sorted(compared['rows'], key=lambda row: row['name'])]
+    return change
+
+
+def measure_releases(options, results):
+    """Compares the releases of each engine. Throws Failed."""
+    processors = processors_for(options.threads[0])
+    results.context['processors'] = ','.join(map(str, processors))
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        for model in options.model.split(','):
+            shown = show(options, model, options.batch and options.batch[0])
+            (folder / shown['model']).mkdir()
+            prepare(options, shown, ['onnx'], folder / shown['model'], processors)
+        for engine, versions in options.releases:
+            command = [options.layerbench, 'bisect', '--all-releases', f'--package={engine}',
+                       f'--versions={versions}', f'--with={BESIDE_RELEASES[engine]}',
+                       f'--rounds={options.rounds}', '--csv=model,ms', '--format=json',
+                       *([f'--install-dir={options.install_dir}'] if options.install_dir else []),
+                       '--', 'python', WORKER[1], 'once', name, engine, str(len(processors))]
+            process = start(command, processors, stdout=subprocess.PIPE,
+                            env=environment_of(folder, processors))
+            try:
+                printed = process.communicate()[0]
+            except BaseException:
+                process.send_signal(signal.SIGINT)
+                process.communicate()
+                raise
+            if process.returncode != 0:
+                raise Failed(f'{shlex.join(command)}: exit code {process.returncode}',
+                             process.returncode)
+            profiles = [one for one in (json.loads(file.read_text())
+                                        for file in sorted((folder / 'profiles').iterdir()))
+                        if one['engine'] == engine]
+            results.releases += [changes_of(engine, one, profiles)
+                                 for one in json.loads(printed)['tried']]
+
+
 def run(options, results):
     """Measures everything; the exit code."""
     try:
         (measure_overhead if options.overhead else measure_llama if options.llama_bench
-         else measure_model)(options, results)
+         else measure_releases if options.releases else measure_model)(options, results)
     except Failed as error:
         print(error, file=sys.stderr)
         return error.code
@@ -890,7 +981,7 @@ def main(arguments=None):
     signal.signal(signal.SIGTERM, interrupt)
     results = Results(options)
     code = run(options, results)
-    if not results.rounds:
+    if not results.rounds and not results.releases:
         return code
     results.warn()
     return output_file.write(results.text(code != 0), options.output, inputs_of(options),

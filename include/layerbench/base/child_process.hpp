@@ -70,7 +70,12 @@ class child_starter {
                               child_group group = child_group::separate) const;
 
   /// Waits for the next of these signals.
-  [[nodiscard]] int next_signal() const { return ::sigwaitinfo(&waited_for_, nullptr); }
+  [[nodiscard]] int next_signal() const {
+    // sigwaitinfo would also return, with EINTR, when a stopped process continues.
+    int signal = 0;
+    ::sigwait(&waited_for_, &signal);
+    return signal;
+  }
 
  private:
   /// Pointers to `texts` with a final null pointer.

@@ -66,6 +66,17 @@ LAYERBENCH_INLINE std::size_t bisection::first() const {
   return release;
 }
 
+LAYERBENCH_INLINE std::size_t bisection::base(std::size_t release) const {
+  if (!compares_all()) return first();
+  const auto is_skipped = [&](std::size_t one) {
+    return of(one) != nullptr && of(one)->side == release_side::skipped;
+  };
+  for (std::size_t before = release; before-- > first();) {
+    if (!is_skipped(before)) return before;
+  }
+  return first();
+}
+
 LAYERBENCH_INLINE std::optional<std::size_t> bisection::last() const {
   for (std::size_t release = releases_; release-- > first() + 1;) {
     if (of(release) == nullptr || of(release)->side != release_side::skipped) return release;
@@ -74,6 +85,7 @@ LAYERBENCH_INLINE std::optional<std::size_t> bisection::last() const {
 }
 
 LAYERBENCH_INLINE std::optional<std::pair<std::size_t, std::size_t>> bisection::change() const {
+  if (compares_all()) return std::nullopt;
   std::size_t before = first();
   std::optional<std::size_t> after;
   for (const tried_release& one : tried_) {
@@ -94,6 +106,12 @@ LAYERBENCH_INLINE double bisection::share() const {
 
 LAYERBENCH_INLINE std::optional<std::size_t> bisection::next() const {
   const std::optional<std::size_t> end = last();
+  if (compares_all()) {
+    for (std::size_t release = first() + 1; end && release <= *end; ++release) {
+      if (of(release) == nullptr) return release;
+    }
+    return std::nullopt;
+  }
   if (!end || of(*end) == nullptr) return end;
   const auto found = change();
   if (!found) return std::nullopt;
@@ -110,15 +128,16 @@ LAYERBENCH_INLINE std::optional<std::size_t> bisection::next() const {
 
 LAYERBENCH_INLINE std::size_t bisection::most_left() const {
   if (!next()) return 0;
+  if (compares_all()) return releases_ - *next();
   const auto found = change();
   const std::size_t between = (found ? found->second - found->first : *last() - first()) - 1;
   return static_cast<std::size_t>(std::bit_width(between)) + (found ? 0 : 1);
 }
 
 LAYERBENCH_INLINE bool bisection::is_wanted(const compared& of) const {
-  return direction_ == change_direction::either   ? of.changed()
+  return direction_ == change_direction::slower   ? of.verdict == verdict::slower
          : direction_ == change_direction::faster ? of.verdict == verdict::faster
-                                                  : of.verdict == verdict::slower;
+                                                  : of.changed();
 }
 
 LAYERBENCH_INLINE detail::named_ratio bisection::follow(const comparison& all) const {
@@ -164,7 +183,8 @@ LAYERBENCH_INLINE bool bisection::decides(const comparison& all, std::size_t mos
   if (change()) return side(all, most_pairs).has_value();
   if (all.sure) return true;
   const std::vector<detail::named_ratio> steps = detail::steps_of(all);
-  return std::ranges::any_of(steps, [&](const auto& one) { return is_wanted(*one.second); });
+  return !compares_all() &&
+         std::ranges::any_of(steps, [&](const auto& one) { return is_wanted(*one.second); });
 }
 
 LAYERBENCH_INLINE void bisection::add(const comparison& all, std::size_t most_pairs) {
@@ -178,9 +198,9 @@ LAYERBENCH_INLINE void bisection::add(const comparison& all, std::size_t most_pa
   one.side = side_of.value_or(release_side::skipped);
   if (!side_of) one.reason = fmt::format("unclear after {} pairs", one.pairs);
   for (const detail::named_ratio& other : detail::rows_of(all)) {
-    if (other.second->changed()) one.rows.push_back(detail::row_of(other));
+    if (compares_all() || other.second->changed()) one.rows.push_back(detail::row_of(other));
   }
-  if (!change() && one.side == release_side::before) {
+  if (!compares_all() && !change() && one.side == release_side::before) {
     const std::vector<detail::named_ratio> steps = detail::steps_of(all);
     for (const auto& [name, ratio] : steps.empty() ? detail::rows_of(all) : steps) {
       if (ratio->detectable) detectable_ = std::max(detectable_.value_or(0), *ratio->detectable);
@@ -204,6 +224,7 @@ LAYERBENCH_INLINE bool bisection::can_add(const tried_release& one) const {
 LAYERBENCH_INLINE bisect_answer bisection::answer() const {
   if (next()) return bisect_answer::unfinished;
   const auto found = change();
+  if (compares_all() && decided() > 0) return bisect_answer::all;
   if (!found) return decided() > 0 ? bisect_answer::none : bisect_answer::failed;
   return found->second - found->first == 1 ? bisect_answer::change : bisect_answer::gap;
 }

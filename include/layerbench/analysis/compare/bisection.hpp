@@ -13,14 +13,20 @@
 
 #include <layerbench/analysis/compare/comparison.hpp>
 
-/// The search for the release since which something is slower, by comparisons with the first one.
+/// The search for the release since which something is slower, by comparisons with the first one,
+/// and the comparison of all releases, each with the one before it.
 namespace layerbench::analysis {
 
 /// Which changes are searched for.
-enum class change_direction : std::uint8_t { slower, faster, either };
+enum class change_direction : std::uint8_t {
+  slower,
+  faster,
+  either,
+  all,  ///< those of every release to the one before it: all are compared, in their order
+};
 
-[[nodiscard]] constexpr std::array<std::string_view, 3> list_names(change_direction /*tag*/) {
-  return {"slower", "faster", "either"};
+[[nodiscard]] constexpr std::array<std::string_view, 4> list_names(change_direction /*tag*/) {
+  return {"slower", "faster", "either", "all"};
 }
 
 /// On which side of the change a release is.
@@ -39,12 +45,13 @@ enum class bisect_answer : std::uint8_t {
   change,      ///< between two releases, one behind the other
   gap,         ///< the change is there, but skipped releases hide since which one
   none,        ///< the last release is as the first
+  all,         ///< every release was compared with the one before it
   failed,      ///< fewer than two releases can be compared
   unfinished,  ///< there is more to compare
 };
 
-[[nodiscard]] constexpr std::array<std::string_view, 5> list_names(bisect_answer /*tag*/) {
-  return {"change", "gap", "none", "failed", "unfinished"};
+[[nodiscard]] constexpr std::array<std::string_view, 6> list_names(bisect_answer /*tag*/) {
+  return {"change", "gap", "none", "all", "failed", "unfinished"};
 }
 
 /// A row and how it changed.
@@ -60,10 +67,11 @@ struct changed_row {
 struct tried_release {
   std::size_t release = 0;
   release_side side = release_side::skipped;
-  std::string reason = {};             ///< why it is skipped
-  std::size_t pairs = 0;               ///< with the first release
-  changed_row followed = {};           ///< the row that the search follows, changed or not
-  std::vector<changed_row> rows = {};  ///< changed ones, those that cost or save most time first
+  std::string reason = {};    ///< why it is skipped
+  std::size_t pairs = 0;      ///< with the release that it is compared with
+  changed_row followed = {};  ///< the row that the search follows, changed or not
+  /// Changed ones, those that cost or save most time first; with change_direction::all every one.
+  std::vector<changed_row> rows = {};
 };
 
 /// A search over `releases` numbered releases, the oldest first. The first one that is not skipped
@@ -76,17 +84,20 @@ class bisection {
   bisection(std::size_t releases, change_direction direction)
       : releases_(releases), direction_(direction) {}
 
-  /// The release to compare with the others.
+  /// The first release that is not skipped.
   [[nodiscard]] std::size_t first() const;
-  /// The next one to compare with it; nothing if the search is over.
+  /// The release that `release` is compared with: the first one, or with change_direction::all the
+  /// last one before it that is not skipped.
+  [[nodiscard]] std::size_t base(std::size_t release) const;
+  /// The next one to compare with its base; nothing if the search is over.
   [[nodiscard]] std::optional<std::size_t> next() const;
   /// How many comparisons there may be from now on, if none is skipped.
   [[nodiscard]] std::size_t most_left() const;
 
-  /// Whether `all`, of next() with first(), decides on which side it is, so that no further pair is
-  /// needed. `most_pairs` as in pair_plan.
+  /// Whether `all`, of next() with its base, decides on which side it is, so that no further pair
+  /// is needed. `most_pairs` as in pair_plan.
   [[nodiscard]] bool decides(const comparison& all, std::size_t most_pairs) const;
-  /// Adds the comparison of next() with first().
+  /// Adds the comparison of next() with its base.
   void add(const comparison& all, std::size_t most_pairs);
   void add(tried_release one);
   /// Whether a search that is as far as this one can have tried `one` next.
@@ -114,6 +125,7 @@ class bisection {
   void set_detectable(std::optional<double> change) { detectable_ = change; }
 
  private:
+  [[nodiscard]] bool compares_all() const { return direction_ == change_direction::all; }
   [[nodiscard]] std::optional<std::size_t> last() const;
   [[nodiscard]] bool is_wanted(const compared& of) const;
   /// The row of next() that the search follows; null if there is none.
