@@ -157,7 +157,7 @@ TEST_P(products_of, are_described_with_version_and_kernels) {
 }
 
 TEST(BlasLibraries, AreRefusedBesideASecondOpenMP) {
-  if (!host::is_loaded("libgomp.so.1")) GTEST_SKIP() << "this program has another OpenMP";
+  if (!cblas::is_loaded("libgomp.so.1")) GTEST_SKIP() << "this program has another OpenMP";
   EXPECT_NO_THROW(cblas::require_one_openmp());
   void* const other = ::dlopen(LAYERBENCH_FAKE_IOMP5, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(other, nullptr) << ::dlerror();

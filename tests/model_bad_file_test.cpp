@@ -314,12 +314,12 @@ TEST(onnx_model, is_read_by_the_importer_of_a_program) {
   const testing::temporary_directory directory;
   const std::filesystem::path file = directory.write("net.onnx", "no JSON");
   EXPECT_THROW(static_cast<void>(load(file)), unavailable) << "the headers alone read none";
-  importer_of_onnx() = [](const std::filesystem::path& path) {
+  importer_of_models() = [](const std::filesystem::path& path) {
     return R"({"name": ")" + path.stem().string() + R"(", "left_out": 0.25, "layers": [)" +
            relu("a") + "]}";
   };
   const graph g = load(file);
-  importer_of_onnx() = nullptr;
+  importer_of_models() = nullptr;
   EXPECT_EQ(g.name, "net");
   EXPECT_EQ(g.left_out, 0.25);
 }

@@ -220,6 +220,13 @@ TEST_F(BudgetRun, CoversAllCasesBeforeItRepeatsRounds) {
   EXPECT_THAT(left_out(), IsEmpty());
 }
 
+TEST_F(BudgetRun, GivesAllRoundsToOthersWhereARowNeverFits) {
+  add(1, "quick", 1, {.preparation = 0, .first_call = 0, .call = 0, .pass = 1});
+  add(2, "giant", 1, {.preparation = 1000, .first_call = 0, .call = 0, .pass = 1}, "model", 1000);
+  EXPECT_LE(run_for(60, 5), 60);
+  EXPECT_EQ(rounds()["quick"], 5);
+}
+
 TEST_F(BudgetRun, PreparesOtherRowsBehindAllThatPredictionsAddUp) {
   // The share of the second case is too short for its second long row, not for its hot one.
   const durations of_long{.preparation = 5, .first_call = 0, .call = 0, .pass = 1};

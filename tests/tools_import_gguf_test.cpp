@@ -214,6 +214,14 @@ TEST_F(ImportGguf, TakesTypesOfWeightsThatTheSuiteHas) {
   EXPECT_EQ(parameters_of(mixed), mixed.values());
 }
 
+TEST_F(ImportGguf, SharesNarrowWordsWithTheOutput) {
+  const gguf tied = decoder("llama", tiny, q8_0).with("token_embd.weight", {64, 50}, q8_0);
+  const json::value output = layers_of(tied.bytes()).back();
+  EXPECT_EQ(output.at("weights_of"), "words");
+  EXPECT_EQ(output.at("shape").at("weights_type"), "s8");
+  EXPECT_EQ(parameters_of(tied), tied.values());
+}
+
 TEST_F(ImportGguf, TakesNamesAndTheBatch) {
   const std::string bytes = decoder("llama", tiny).bytes();
   const json::value file = json::value::parse(

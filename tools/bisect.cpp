@@ -233,7 +233,8 @@ json::value bisect_run::to_json(bool with_tentative) const {
     json::value rows = json::value::array();
     for (const changed_row& row : one.rows) rows.push_back(tool::to_json(row));
     tried.push_back({{"release", name(one.release)},
-                     {"base", name(found_.base(one.release))},
+                     {"base", one.pairs > 0 ? json::value(name(found_.base(one.release)))
+                                            : json::value(nullptr)},
                      {"number", one.release},
                      {"side", layerbench::name(one.side)},
                      {"reason", one.reason},
@@ -251,7 +252,9 @@ json::value bisect_run::to_json(bool with_tentative) const {
           {"answer", layerbench::name(found_.answer())},
           {"before", change ? json::value(name(change->first)) : json::value(nullptr)},
           {"after", change ? json::value(name(change->second)) : json::value(nullptr)},
-          {"confidence", change ? json::value(found_.confidence()) : json::value(nullptr)},
+          {"confidence", change || (compares_all() && found_.decided() > 0)
+                             ? json::value(found_.confidence())
+                             : json::value(nullptr)},
           {"detectable", detectable ? json::value(*detectable) : json::value(nullptr)},
           {"tried", std::move(tried)}};
 }
@@ -333,7 +336,7 @@ std::string bisect_run::verdict_text(const tried_release& last) const {
                            format::percent(*found_.detectable()));
 }
 
-/// The steps and the rows that changed of each release, by those of the one before it.
+/// The rows of each release, compared with those of the one before it.
 std::string bisect_run::all_text() const {
   table all{{{"release"},
              {"before it"},
@@ -359,6 +362,7 @@ std::string bisect_run::all_text() const {
     }
   }
   const std::size_t decided = found_.decided();
+  if (decided == 0) return layerbench::text(all);
   return fmt::format("{} comparison{}, a false alarm in any with a probability of at most {}\n\n{}",
                      decided, decided == 1 ? "" : "s", format::percent(1 - found_.confidence()),
                      layerbench::text(all));

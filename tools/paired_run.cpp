@@ -264,8 +264,7 @@ bool paired_run::is_looked_at(std::size_t round) const {
   return std::ranges::find(looks, round, &analysis::look::pairs) != looks.end();
 }
 
-/// Says after the first process how long all rounds take that --max-time leaves, where that is
-/// worth waiting for.
+/// After the first process, says how long the rounds that --max-time allows take, if long.
 void paired_run::announce(double process_seconds, progress& shown) const {
   constexpr double worth_saying = 10;
   const double round_seconds = process_seconds * 2;

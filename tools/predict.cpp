@@ -194,6 +194,7 @@ void add_mix(CLI::App& command, predict_options& chosen) {
                       "measured number of --tokens; needs --acceptance\n--mix=1:255 "
                       "--draft=gpt2 --acceptance=0.8")
           ->type_name("MODEL")
+          ->check([](const std::string& text) { return text.empty() ? "expected a model" : ""; })
           ->needs(mix);
   draft->needs(command
                    .add_option("--acceptance", chosen.acceptance,

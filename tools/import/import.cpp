@@ -137,6 +137,6 @@ imported import_model(const graph& model, const import_options& options, bool al
   return result;
 }
 
-void install_importer() { model::importer_of_onnx() = &text_of; }
+void install_importer() { model::importer_of_models() = &text_of; }
 
 }  // namespace layerbench::tool::importer

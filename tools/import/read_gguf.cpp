@@ -12,6 +12,7 @@
 #include <functional>
 #include <map>
 #include <numeric>
+#include <stdexcept>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -36,8 +37,8 @@ constexpr std::uint64_t most_bytes = std::uint64_t{64} << 20U;
 constexpr std::uint64_t most_entries = 100'000;
 constexpr std::uint64_t most_text = 4096;
 
-// ggml's types of tensors (ggml.h) by number; the empty ones are no more, or of no file.
-constexpr std::array<std::string_view, 40> types{
+// ggml's types of tensors (ggml.h) by number; the empty ones were removed, or occur in no file.
+constexpr std::array<std::string_view, 40> ggml_types{
     "F32",     "F16",    "Q4_0",    "Q4_1",  "",       "",      "Q5_0",  "Q5_1",
     "Q8_0",    "Q8_1",   "Q2_K",    "Q3_K",  "Q4_K",   "Q5_K",  "Q6_K",  "Q8_K",
     "IQ2_XXS", "IQ2_XS", "IQ3_XXS", "IQ1_S", "IQ4_NL", "IQ3_S", "IQ2_S", "IQ4_XS",
@@ -51,7 +52,7 @@ std::string_view narrow_type(std::string_view type) {
 }
 constexpr std::int64_t group_size = 32;
 
-struct tensor {
+struct stored_tensor {
   std::string_view type;
   std::vector<std::int64_t> extents = {};  ///< as in the file: neighbours first
   bool is_read = false;                    ///< by a layer
@@ -63,8 +64,8 @@ struct tensor {
 
 struct header {
   std::uint64_t version = 0;
-  std::map<std::string, json::value, std::less<>> metadata = {};  ///< arrays are null
-  std::map<std::string, tensor, std::less<>> tensors = {};
+  std::map<std::string, json::value, std::less<>> metadata = {};  ///< null: of no kind in use
+  std::map<std::string, stored_tensor, std::less<>> tensors = {};
 };
 
 /// Reads the header, of which no length is believed that the file does not have.
@@ -84,11 +85,11 @@ class header_reader {
     header all;
     if (number(4) != 0x46554747) fail(0, "is no GGUF file: it does not begin with GGUF");
     all.version = number(4);
-    // The byte order is not written down, but no version needs the upper half.
-    is_big_ = (all.version & 0xFFFFU) == 0;
+    // The byte order is not written down, but no version needs more than a byte.
+    is_big_ = (all.version & 0xFFFFFFU) == 0;
     if (is_big_) all.version >>= 24U;
     if (all.version != 2 && all.version != 3) {
-      fail(4, fmt::format("version {} is not read here, but 2 and 3; convert the model again with "
+      fail(4, fmt::format("version {} is not supported, only 2 and 3; convert the model again with "
                           "a newer llama.cpp",
                           all.version));
     }
@@ -119,7 +120,7 @@ class header_reader {
                   end_ == most_bytes ? "of the longest header that is read, 64 MiB" : "of the file",
                   remedy));
   }
-  /// A number of so many bytes.
+  /// A number of `size` bytes.
   std::uint64_t number(std::uint64_t size) {
     require(size, 1);
     std::uint64_t value = 0;
@@ -173,19 +174,21 @@ class header_reader {
     }
     const std::uint64_t bits = number(size);
     const auto real = std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    const bool is_unsigned = type == 0 || type == 2 || type == 4 || type == 10;
     // As people wrote it: 1e-05 and not 9.99999974e-06.
-    entry->second = type == 6    ? json::value(std::stod(fmt::format("{}", real)))
-                    : type == 12 ? json::value(std::bit_cast<double>(bits))
-                                 : json::value(bits);
+    entry->second = type == 6     ? json::value(std::stod(fmt::format("{}", real)))
+                    : type == 12  ? json::value(std::bit_cast<double>(bits))
+                    : is_unsigned ? json::value(bits)
+                                  : json::value(nullptr);  // no layer needs it
   }
 
   void read_tensor(header& all) {
     const std::uint64_t at = at_;
     const std::string name = text();
-    const auto wrong = [&](const std::string& what) {
-      fail(at, fmt::format("tensor {}: {}; {}", in_quotes(name), what, remedy));
+    const auto wrong = [&](const std::string& what, std::string_view mend = remedy) {
+      fail(at, fmt::format("tensor {}: {}; {}", in_quotes(name), what, mend));
     };
-    tensor read;
+    stored_tensor read;
     const std::uint64_t axes = number(4);
     if (axes < 1 || axes > 4) wrong(fmt::format("{} axes", axes));
     for (std::uint64_t i = 0; i < axes; ++i) {
@@ -194,8 +197,11 @@ class header_reader {
       read.extents.push_back(static_cast<std::int64_t>(extent));
     }
     const std::uint64_t type = number(4);
-    read.type = type < types.size() ? types[type] : "";
-    if (read.type.empty()) wrong(fmt::format("type {} is unknown", type));
+    read.type = type < ggml_types.size() ? ggml_types[type] : "";
+    if (read.type.empty()) {
+      wrong(fmt::format("type {} is unknown", type),
+            "update layerbench, or convert the model again");
+    }
     skip(8);  // where its values are
     if (!all.tensors.emplace(name, std::move(read)).second) wrong("is there twice");
   }
@@ -219,7 +225,7 @@ class decoder {
     kind_ = value("general.architecture", &json::value::is_string).get<std::string>();
     if (std::ranges::find(architectures, kind_) == architectures.end()) {
       incomplete("general.architecture",
-                 fmt::format("{} is not converted, but {}", in_quotes(kind_),
+                 fmt::format("{} is not supported, only {}", in_quotes(kind_),
                              fmt::join(architectures, " ")));
     }
     const bool is_gemma = kind_.starts_with("gemma");
@@ -288,8 +294,9 @@ class decoder {
     }
     const extents& read = found->second.extents;
     if (read.size() != axes || (!expected.empty() && read != expected)) {
-      refuse(fmt::format("{} axes of {}, not {} of {}; convert the model again", read.size(),
-                         fmt::join(read, "x"), axes, fmt::join(expected, "x")));
+      const std::string wanted = expected.empty() ? fmt::format("{} axes", axes)
+                                                  : fmt::format("{}", fmt::join(expected, "x"));
+      refuse(fmt::format("is {}, not {}; convert the model again", fmt::join(read, "x"), wanted));
     }
     found->second.is_read = true;
     return read;
@@ -349,7 +356,11 @@ class decoder {
     const std::string between = join(before, of + "post_attention_norm", name + "_attention");
     norm(name + "_norm2", of + "ffn_norm");
     const bool is_routed = from_.tensors.contains(of + "ffn_gate_inp.weight");
-    is_routed ? routed_perceptron(of, name) : perceptron(of, name);
+    if (is_routed) {
+      routed_perceptron(of, name);
+    } else {
+      perceptron(of, name);
+    }
     join(between, of + "post_ffw_norm", name);
   }
   /// The sum with what came before, behind a norm where the model has one.
@@ -450,7 +461,7 @@ class decoder {
     }
     if (first.empty()) return;
     incomplete("tensor " + in_quotes(first),
-               fmt::format("no layer of {} reads it, and such are {} of the weights", kind_,
+               fmt::format("no layer of {} reads it; such tensors hold {} of the weights", kind_,
                            format::percent(others / all)));
   }
 
@@ -507,6 +518,8 @@ std::string import_gguf(const std::string& file, const import_options& options) 
   } catch (const error& wrong) {
     throw bad_input(file, "tensors",
                     fmt::format("the shape file would be refused: {}", wrong.what()));
+  } catch (const std::overflow_error& wrong) {  // of the sum of all layers
+    throw bad_input(file, "tensors", wrong.what());
   }
   if (is_quiet()) return text;
   report_types(from);

@@ -23,7 +23,7 @@ namespace layerbench::model {
 /// The error for a directory without models. The remedy is to name another.
 [[nodiscard]] nothing_matched no_models(const std::filesystem::path& shapes);
 
-/// Whether a file is named by its path: with a '/' or .json, .onnx or .gguf. "-" is stdin.
+/// Whether this is a path: it has a '/', or ends in .json, .onnx or .gguf. "-" is stdin.
 [[nodiscard]] bool is_path(const std::string& name_or_path);
 
 /// The shape file meant by `name_or_path`: its path (see is_path), else a model

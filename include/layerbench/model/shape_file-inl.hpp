@@ -320,12 +320,12 @@ LAYERBENCH_INLINE graph load(const std::filesystem::path& path, const parameter_
   if (format != ".onnx" && format != ".gguf") {
     return load_text(json::read_text(path), path.string(), replaced, catalog);
   }
-  if (importer_of_onnx() == nullptr) {
+  if (importer_of_models() == nullptr) {
     throw unavailable(
-        fmt::format("{}: this program reads no such models; convert it with '{} import {}'",
+        fmt::format("{}: this program reads no models of this kind; convert it with '{} import {}'",
                     path.string(), program_path("layerbench"), format.substr(1)));
   }
-  return load_text(importer_of_onnx()(path), path.string(), replaced, catalog);
+  return load_text(importer_of_models()(path), path.string(), replaced, catalog);
 }
 
 LAYERBENCH_INLINE graph load_text(const std::string& text_of_file, const std::string& name,

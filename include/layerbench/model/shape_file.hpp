@@ -15,19 +15,19 @@
 namespace layerbench::model {
 
 /// The text of the shape file that an ONNX or GGUF model becomes. Throws what an import throws.
-using onnx_importer = std::string (*)(const std::filesystem::path& path);
+using model_importer = std::string (*)(const std::filesystem::path& path);
 
 /// What load() reads paths in .onnx and .gguf with: programs set it, and null refuses them. The
 /// headers alone need no library that reads ONNX.
-[[nodiscard]] inline onnx_importer& importer_of_onnx() {
-  static onnx_importer importer = nullptr;
+[[nodiscard]] inline model_importer& importer_of_models() {
+  static model_importer importer = nullptr;
   return importer;
 }
 
-/// Reads a shape file (docs/formats.md), or an ONNX or GGUF model. `replaced` are in place of the
-/// file's parameters. Throws bad_input with file and JSON pointer for whatever is wrong in it, and
-/// usage_error for a batch of a sweep, and for tokens and context of a file without these
-/// parameters.
+/// Reads a shape file (docs/formats.md), or an ONNX or GGUF model. `replaced` holds values that
+/// replace the file's parameters. Throws bad_input with file and JSON pointer for whatever is wrong
+/// in it, and usage_error for a batch of a sweep, and for tokens and context of a file without
+/// these parameters.
 [[nodiscard]] graph load(const std::filesystem::path& path, const parameter_values& replaced,
                          const op::catalog& catalog = op::builtin_catalog());
 

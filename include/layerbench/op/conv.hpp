@@ -122,7 +122,7 @@ struct conv {
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims image{n, c, d * h, w};
     const dims filters{k, c / groups, t * r, s};
-    const dims result{n, k, z() * this->p(), q()};
+    const dims result{n, k, checked_multiply(z(), this->p()), q()};
     if (p != pass::fwd) return convolution_gradient(p, image, filters, result, bias, type);
     const std::int64_t depth = c / groups * t * r * s;
     std::vector<operand> all{{"src", image, role::source, type},
@@ -160,7 +160,7 @@ struct conv {
     const std::int64_t horizontal = window_taps(w, pad.left, s, dilation.h, stride.h, q());
     const op::work products{macs, checked_multiply(2, macs),
                             2 * checked_product({per_tap, deep, vertical, horizontal})};
-    return with_post_ops(products, post, {n, k, z() * p(), q()});
+    return with_post_ops(products, post, {n, k, checked_multiply(z(), p()), q()});
   }
 };
 

@@ -115,7 +115,7 @@ struct deconv {
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims image{n, c, d * h, w};
     const dims filters{k, c / groups, t * r, s};
-    const dims result{n, k, z() * this->p(), q()};
+    const dims result{n, k, checked_multiply(z(), this->p()), q()};
     if (p != pass::fwd) return convolution_gradient(p, image, filters, result, bias, type);
     std::vector<operand> all{
         {"src", image, role::source, type},
@@ -125,8 +125,9 @@ struct deconv {
     all.push_back({"dst", result, role::destination, type});
     // Keeps a sum of as many random products as an output has terms in range.
     const std::int64_t products = c / groups * t * r * s;
-    const double terms =
-        static_cast<double>(products) / static_cast<double>(depth_stride * stride.v * stride.h);
+    const double taps_apart = static_cast<double>(depth_stride) * static_cast<double>(stride.v) *
+                              static_cast<double>(stride.h);
+    const double terms = static_cast<double>(products) / taps_apart;
     all.back().scale *= std::sqrt(std::max(1.0, terms));
     insert_addends(post, all);
     return all;
@@ -135,7 +136,7 @@ struct deconv {
   /// Those of the convolution whose gradient this is: n*c*d*h*w*(k/groups)*t*r*s MACs in each pass;
   /// `flops` counts the products that are cut off by the padding, too.
   [[nodiscard]] op::work work(pass pass) const {
-    return with_post_ops(transposed().work(pass), post, {n, k, z() * p(), q()});
+    return with_post_ops(transposed().work(pass), post, {n, k, checked_multiply(z(), p()), q()});
   }
 };
 

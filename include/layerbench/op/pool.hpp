@@ -86,7 +86,7 @@ struct pool {
   /// maximum, counted from the corner of the window in the padding.
   [[nodiscard]] std::vector<operand> operands(pass p, dtype type) const {
     const dims input{n, c, d * h, w};
-    const dims output{n, c, z() * this->p(), q()};
+    const dims output{n, c, checked_multiply(z(), this->p()), q()};
     const auto workspace = [&](role used_as) {
       const auto last = static_cast<double>(t * r * s - 1);
       return operand{"workspace", output, used_as, dtype::s8, 0, last, 1, true};

@@ -156,7 +156,7 @@ LAYERBENCH_INLINE void runner::prepare_what_fits(case_state& model_case) {
   std::vector<scheduled_pass> wanted = by_importance(model_case);
   double passes = 0;  // seconds of the first round
   while (!wanted.empty() && !interrupt_guard::interrupted()) {
-    // What matters less gets no time that another case may leave for what matters more.
+    // What matters less must not take time that a later case leaves to what matters more.
     const auto matters_less = [&](const scheduled_pass& one) {
       return kind_of(one) > kind_of(wanted.front());
     };
@@ -274,7 +274,10 @@ LAYERBENCH_INLINE double runner::uncovered_seconds() const {
       const bool some_in_model = std::ranges::any_of(model_case.rows, &row_state::in_model);
       for (const row_state& row : model_case.rows) {
         const bool lacks = !row.timed() && (row.left_out || !row.done);
-        if (lacks && row.in_model == some_in_model) sum += margin * budget_.expected_seconds(row);
+        if (!lacks || row.in_model != some_in_model) continue;
+        const double seconds = margin * budget_.expected_seconds(row);
+        // A row that does not fit in any case must not stop the others.
+        if (seconds <= budget_.rest()) sum += seconds;
       }
     }
   }
@@ -318,12 +321,16 @@ LAYERBENCH_INLINE void runner::leave_out(case_state& model_case, bool prepared_o
 
 LAYERBENCH_INLINE void runner::return_to_left_out() {
   returns_ = true;
+  const std::int64_t least = criterion_.limits().min_rounds;
   for (case_group& group : queue_) {
     if (interrupt_guard::interrupted()) return;
     bool lacks_some = false;
     for (case_state& model_case : group) {
       const bool lacks_rows = std::ranges::any_of(model_case.rows, &row_state::left_out);
-      if (!lacks_rows && !model_case.left_out_chain) continue;
+      const bool is_cut = std::ranges::any_of(model_case.rows, [&](const row_state& row) {
+        return row.timed() && !row.done && std::ssize(row.timing.rounds) < least;
+      });
+      if (!lacks_rows && !is_cut && !model_case.left_out_chain) continue;
       if (model_case.left_out_chain) {
         model_case.end_to_end = std::move(model_case.left_out_chain);
         for (row_state& row : model_case.rows) row.done = row.done && !row.timed();
@@ -521,9 +528,9 @@ LAYERBENCH_INLINE void runner::end_round(case_group& group) {
   for (case_state& model_case : group) {
     budget_.update();
     double next = round_seconds(model_case);
-    const bool covers_all =
-        !budget_.exists() || returns_ || next + uncovered_seconds() <= budget_.rest();
-    if (!covers_all) next = HUGE_VAL;
+    const bool comes_last = budget_.exists() && !returns_ && next <= budget_.rest() &&
+                            next + uncovered_seconds() > budget_.rest();
+    if (comes_last) next = HUGE_VAL;
     std::string ending = criterion_.end_round(model_case, queue_, next);
     if (!ending.empty()) endings_.emplace_back(model_case.name, std::move(ending));
   }

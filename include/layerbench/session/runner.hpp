@@ -139,8 +139,8 @@ class runner {
   /// 0: a row that predictions add up, 1: the chain, 2: another row. The least is prepared first.
   [[nodiscard]] static int kind_of(const scheduled_pass& of);
 
-  /// Seconds that it takes to prepare all rows that predictions add up and that have no timing, of
-  /// all cases, and to measure them once. They come before further rounds of other rows.
+  /// Seconds to prepare and measure once the rows, of all cases, that predictions add up and that
+  /// have no timing but may still fit. They come before further rounds of other rows.
   [[nodiscard]] double uncovered_seconds() const;
 
   /// Orders rows without a timing before all others; among them those that predictions add up, and

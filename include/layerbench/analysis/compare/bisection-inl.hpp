@@ -60,17 +60,19 @@ LAYERBENCH_INLINE const tried_release* bisection::of(std::size_t release) const 
   return found == tried_.end() ? nullptr : &*found;
 }
 
+LAYERBENCH_INLINE bool bisection::is_skipped(std::size_t release) const {
+  const tried_release* const one = of(release);
+  return one != nullptr && one->side == release_side::skipped;
+}
+
 LAYERBENCH_INLINE std::size_t bisection::first() const {
   std::size_t release = 0;
-  while (of(release) != nullptr && of(release)->side == release_side::skipped) ++release;
+  while (is_skipped(release)) ++release;
   return release;
 }
 
 LAYERBENCH_INLINE std::size_t bisection::base(std::size_t release) const {
   if (!compares_all()) return first();
-  const auto is_skipped = [&](std::size_t one) {
-    return of(one) != nullptr && of(one)->side == release_side::skipped;
-  };
   for (std::size_t before = release; before-- > first();) {
     if (!is_skipped(before)) return before;
   }
@@ -79,7 +81,7 @@ LAYERBENCH_INLINE std::size_t bisection::base(std::size_t release) const {
 
 LAYERBENCH_INLINE std::optional<std::size_t> bisection::last() const {
   for (std::size_t release = releases_; release-- > first() + 1;) {
-    if (of(release) == nullptr || of(release)->side != release_side::skipped) return release;
+    if (!is_skipped(release)) return release;
   }
   return std::nullopt;
 }
@@ -212,13 +214,14 @@ LAYERBENCH_INLINE void bisection::add(const comparison& all, std::size_t most_pa
 LAYERBENCH_INLINE void bisection::add(tried_release one) { tried_.push_back(std::move(one)); }
 
 LAYERBENCH_INLINE bool bisection::can_add(const tried_release& one) const {
-  const bool is_skipped = one.side == release_side::skipped;
+  const bool without_ratio = one.side == release_side::skipped;
   const bool has_ratio = one.followed.ratio > 0 && std::isfinite(one.followed.ratio);
-  if (!is_skipped && !has_ratio) return false;
+  if (!without_ratio && !has_ratio) return false;
+  if (compares_all()) return one.release < releases_ && of(one.release) == nullptr;
   if (const auto found = change()) {  // not always next(): some releases are to be tried again
     return one.release > found->first && one.release < found->second && of(one.release) == nullptr;
   }
-  return next() && (one.release == *next() || (one.release == first() && is_skipped));
+  return next() && (one.release == *next() || (one.release == first() && without_ratio));
 }
 
 LAYERBENCH_INLINE bisect_answer bisection::answer() const {

@@ -126,6 +126,7 @@ class bisection {
 
  private:
   [[nodiscard]] bool compares_all() const { return direction_ == change_direction::all; }
+  [[nodiscard]] bool is_skipped(std::size_t release) const;
   [[nodiscard]] std::optional<std::size_t> last() const;
   [[nodiscard]] bool is_wanted(const compared& of) const;
   /// The row of next() that the search follows; null if there is none.

@@ -46,7 +46,7 @@ struct service_mix {
 /// model checks them all (Leviathan, Kalman and Matias 2023, arXiv:2211.17192).
 struct speculative_step {
   std::int64_t guesses;      ///< 0: plain decoding
-  const prediction* target;  ///< the step of the model, which computes a token more
+  const prediction* target;  ///< the step of the model, of guesses + 1 tokens
   double tokens;             ///< expected, of a sequence
   estimate seconds;          ///< of the step and of the draft's
   estimate request;          ///< seconds of a request, as below

@@ -78,11 +78,18 @@ class library {
   void* handle_;
 };
 
+/// Whether the program has loaded that library.
+[[nodiscard]] inline bool is_loaded(const char* file) {
+  void* const found = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
+  if (found != nullptr) ::dlclose(found);
+  return found != nullptr;
+}
+
 /// Throws unavailable where a library brought another OpenMP than GNU's into a program that has
 /// that one: the threads of both would share the processors.
 inline void require_one_openmp() {
   for (const char* other : {"libiomp5.so", "libomp.so.5", "libomp.so"}) {
-    if (!host::is_loaded("libgomp.so.1") || !host::is_loaded(other)) continue;
+    if (!is_loaded("libgomp.so.1") || !is_loaded(other)) continue;
     throw unavailable(
         fmt::format("two OpenMP runtimes in one program: libgomp.so.1 and {}", other));
   }

@@ -25,7 +25,7 @@ class conv_graph : public operation_graph {
         request_(request),
         operands_(o.operands(request.pass, request.type)),
         sums_(fast ? CUDNN_DATA_FAST_FLOAT_FOR_FP8 : CUDNN_DATA_FLOAT) {
-    if (o.has_depth()) throw unsupported("layerbench has cuDNN plans for images, and no volumes");
+    if (o.has_depth()) throw unsupported("layerbench has no cuDNN plans for volumes");
     if (has_scale() && request.pass != op::pass::fwd) {
       throw unsupported("layerbench has cuDNN plans in f8_e4m3 for inference only");
     }

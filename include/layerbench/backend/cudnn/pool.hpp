@@ -21,7 +21,7 @@ class plan<cudnn::backend, op::pool> : public cudnn::direct_plan {
       : direct_plan(device, o.operands(request.pass, request.type), request,
                     function_of(o, request.pass)),
         backward_(request.pass == op::pass::bwd) {
-    if (o.has_depth()) throw unsupported("layerbench has cuDNN plans for images, and no volumes");
+    if (o.has_depth()) throw unsupported("layerbench has no cuDNN plans for volumes");
     if (has_kernel(o, request.pass)) {
       kernel_.emplace(device, o, request);
     } else {

@@ -48,7 +48,7 @@ class backend : public cblas::backend {
   [[nodiscard]] static loaded_library load() {
     constexpr int gnu_openmp = 3;           // MKL_THREADING_GNU
     constexpr int integers_of_32_bits = 0;  // MKL_INTERFACE_LP64
-    if (!host::is_loaded("libgomp.so.1"))
+    if (!cblas::is_loaded("libgomp.so.1"))
       throw unavailable("MKL needs a program with GNU's OpenMP (libgomp.so.1)");
     const cblas::library mkl = library();
     const auto set = [&](const char* function, int value) { mkl.find<int(int)>(function)(value); };
@@ -97,7 +97,7 @@ class backend : public cblas::backend {
   [[nodiscard]] static std::string loaded_kernels() {
     for (const char* kernels : {"avx10", "avx512", "avx2", "mc3", "def"}) {
       for (const char* version : {"2", "3"}) {
-        if (host::is_loaded(fmt::format("libmkl_{}.so.{}", kernels, version).c_str()))
+        if (cblas::is_loaded(fmt::format("libmkl_{}.so.{}", kernels, version).c_str()))
           return kernels;
       }
     }

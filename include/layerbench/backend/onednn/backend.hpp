@@ -56,11 +56,10 @@ class backend : public host::openmp_backend {
   }
 
   static std::optional<std::string> probe() noexcept {
-    // The first knows the library compiled for, the second the one that was loaded.
-    if (DNNL_CPU_RUNTIME != DNNL_RUNTIME_OMP || host::is_loaded("libtbb.so.12")) {
-      return "this oneDNN was not built for OpenMP, so its threads cannot be set";
-    }
     const dnnl_version_t* version = dnnl_version();
+    if (version->cpu_runtime != DNNL_RUNTIME_OMP) {
+      return "the loaded oneDNN was not built for OpenMP, so its threads cannot be set";
+    }
     if (version->major != DNNL_VERSION_MAJOR) {
       return "the loaded oneDNN has another major version than the one compiled for";
     }

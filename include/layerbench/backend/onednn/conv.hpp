@@ -43,7 +43,7 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
                                                      : build_fwd(device, request);
       }
     });
-    if (o.has_depth()) fold_volumes();
+    if (o.has_depth()) onednn::checked("convolution", [&] { fold_volumes(); });
   }
 
  private:

@@ -35,7 +35,7 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
         default: return build_fwd(device, request);
       }
     });
-    if (o.has_depth()) fold_volumes();
+    if (o.has_depth()) onednn::checked("transposed convolution", [&] { fold_volumes(); });
   }
 
  private:

@@ -13,7 +13,7 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
   plan(const onednn::backend& device, const op::pool& o, const plan_request& request)
       : primitive_plan(device, o.operands(request.pass, request.type)) {
     onednn::checked("pooling", [&] { build(device, o, request); });
-    if (o.has_depth()) fold_volumes();
+    if (o.has_depth()) onednn::checked("pooling", [&] { fold_volumes(); });
   }
 
  private:

@@ -8,7 +8,6 @@
 #include <functional>
 #include <utility>
 
-#include <dlfcn.h>
 #include <omp.h>
 
 #include <fmt/format.h>
@@ -17,13 +16,6 @@
 #include <layerbench/base/error.hpp>
 
 namespace layerbench::host {
-
-/// Whether the program has loaded that library.
-[[nodiscard]] inline bool is_loaded(const char* file) {
-  void* const found = ::dlopen(file, RTLD_LAZY | RTLD_NOLOAD);
-  if (found != nullptr) ::dlclose(found);
-  return found != nullptr;
-}
 
 /// Base class of the backends whose libraries compute in the threads of this program's OpenMP.
 class openmp_backend : public host_backend {
