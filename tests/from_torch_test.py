@@ -116,7 +116,7 @@ class Conversion(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
         self.file = self.folder / "mine.json"
 
-    def test_models_of_torchvision_are_the_shipped_ones(self):
+    def test_shipped_models(self):
         for name, shipped in {**SHIPPED, "unet3d": "unet3d"}.items():
             with self.subTest(name):
                 done = run("--from-export", DATA / f"{name}.json", "-o", self.file)
