@@ -76,7 +76,8 @@ new = release == "1.3"
 profiles = pathlib.Path(folder, "profiles")
 profiles.mkdir(exist_ok=True)
 profiles.joinpath(f"{time.time_ns()}.json").write_text(json.dumps({
-    "engine": engine, "release": release, "steps": {name: 2e-3 if new else 3e-3 for name in models},
+    "engine": engine, "release": release + ".0+cpu", "steps": {
+        name: 2e-3 if new else 3e-3 for name in models},
     "types": {name: {"Conv": 1e-3 if new else 2e-3, "Pool": 1e-3} for name in models}}))
 print("model,ms", *(f"{name},{2 if new else 3}" for name in models), sep="\\n")
 """
@@ -410,8 +411,12 @@ class Run(unittest.TestCase):
         own = "-t 1 -r 3 -o json -ngl 0 -ctk f32 -ctv f32"
         self.assertEqual([what for what, _, _ in self.logged()], [
             f"llama-bench {own} -p 4 -n 0", f"llama-bench {own} -p 0 -n 10 -d 7"])
+        for what, own, variables in self.logged():
+            self.assertEqual((own, variables), (engines.processors_for(1), ["OMP_NUM_THREADS"]), what)
+        self.assertEqual(self.result()["context"]["clock"], "wall time")
         times = {}
         for row in self.result()["benchmarks"]:
+            self.assertEqual(set(row) & set(engines.NOT_BY_LLAMA), set())
             if row["run_type"] == "iteration":
                 times.setdefault(row["name"], []).append(row["real_time"])
         name = "chain/inference/llama_cpp/f32/small_llama/batch:1/tokens:"
@@ -430,7 +435,6 @@ class Run(unittest.TestCase):
         self.assertEqual((engine["engine"], len(engine["cases"])), ("llama_cpp", 2))
 
     def test_the_model_that_llama_cpp_reads(self):
-        parameters = None
         for dtype, size, narrow in (("f32", 4, None), ("bf16", 2, None), ("q4_0", 18 / 32, "s4")):
             with self.subTest(dtype):
                 self.assertEqual(self.llama(f"--dtype={dtype}", "--overwrite").returncode, 0)
@@ -446,7 +450,7 @@ class Run(unittest.TestCase):
                 self.assertEqual(layers, small_llama()["layers"])
                 parameters = 64 * (96 + 2 * 64 + 2 * 32 + 3 * 128)
                 self.assertLess(abs(written.stat().st_size - size * parameters - 4 * 3 * 64), 2500)
-                # Weights of any block: neither all equal nor subnormal.
+                # Weights of any block differ.
                 self.assertGreater(len(set(written.read_bytes()[-4000:-1000])), 100)
 
     def test_llama_cpp_fails(self):
@@ -513,12 +517,23 @@ class Run(unittest.TestCase):
                       ["--overhead", "--bench", self.bench],
                       ["--releases=keras=1,2"], ["--releases=torch=1"],
                       ["--releases=torch=1,2", "--dtype=s8"], ["--releases=torch=1,2", "--rounds=2"],
+                      ["--releases=torch=1,1.0"], ["--releases=torch=1,2", "--engines=torch"],
+                      ["--releases=torch=1,2", "--bench-options=--chain"],
+                      ["--releases=torch=1,2", "--llama-bench", self.bench],
+                      ["--releases=torch=1,2", "--install-dir=x", "--bench", self.bench],
+                      ["--install-dir=x"], ["--prompt=4"], ["--generate=4"], ["--context=0"],
                       ["--fusion-plan=x", "--engines=torch"], ["-o", "/nowhere/r.json"]):
             with self.subTest(wrong):
                 command = self.command("lenet5")
                 done = subprocess.run([*command, *wrong], capture_output=True, text=True, check=False)
                 self.assertEqual(done.returncode, 2)
                 self.assertIn("/nowhere" if wrong[0] == "-o" else wrong[0].split("=")[0], done.stderr)
+        self.assertFalse(self.log.exists())
+
+    def test_a_model_twice(self):
+        done = self.run_tool("lenet5,lenet5", "--threads=1", "--rounds=5", "--releases=torch=1,2")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn("lenet5 twice", done.stderr)
         self.assertFalse(self.log.exists())
 
     def test_bad_models(self):
@@ -642,6 +657,13 @@ class Numbers(unittest.TestCase):
         names = [layer["name"] for layer in fused["layers"]]
         self.assertIn("conv1+bn1+relu1", names)
         self.assertIn("layer1_0_conv2+layer1_0_bn2+layer1_0_add+layer1_0_relu2", names)
+
+    def test_names_of_a_release(self):
+        for name, installed in (("2.4", "2.4.0+cpu"), ("2.4.0+cpu", "2.4.0"), ("2.4.0rc1", "2.4rc1"),
+                                ("1.10", "1.10.0")):
+            self.assertEqual(engines.release_key(name), engines.release_key(installed))
+        self.assertNotEqual(engines.release_key("1.10"), engines.release_key("1.1"))
+        self.assertNotEqual(engines.release_key("2.0.4"), engines.release_key("2.4"))
 
     def test_each_thread_gets_a_processor(self):
         allowed = sorted(os.sched_getaffinity(0))

@@ -29,6 +29,7 @@ SCRIPT = ROOT / "tools/from_torch.py"
 sys.path.insert(0, str(ROOT / "tools"))
 import make_models  # noqa: E402 pylint: disable=wrong-import-position
 import from_torch  # noqa: E402 pylint: disable=wrong-import-position
+import import_models  # noqa: E402 pylint: disable=wrong-import-position
 import torch_export  # noqa: E402 pylint: disable=wrong-import-position
 
 TOOL = None
@@ -116,7 +117,7 @@ class Conversion(unittest.TestCase):
         self.folder = pathlib.Path(scratch.name)
         self.file = self.folder / "mine.json"
 
-    def test_models_of_torchvision_are_the_shipped_ones(self):
+    def test_shipped_models(self):
         for name, shipped in {**SHIPPED, "unet3d": "unet3d"}.items():
             with self.subTest(name):
                 done = run("--from-export", DATA / f"{name}.json", "-o", self.file)
@@ -751,6 +752,42 @@ def export_again():
         code = from_torch.main([model, *inputs, f"--name={name}", f"--export={DATA / name}.json"])
         if code:
             sys.exit(code)
+
+
+class TwoConversions(unittest.TestCase):
+    """What tools/import_models.py makes of conversions at 128 and 96 tokens."""
+
+    TOKENS = (128, 96)
+
+    def test_sizes(self):
+        for one, other, expected in ((128, 96, "tokens"), (384, 288, ["tokens", 3]), (127, 95, "last"),
+                                     (["batch", 128], ["batch", 96], ["batch", "tokens"]),
+                                     (["batch", 256], ["batch", 192], ["batch", "tokens", 2])):
+            self.assertEqual(import_models.common_size(one, other, self.TOKENS), expected)
+        for one, other in ((128, 97), (64, 48), (["batch", 128], 96)):
+            with self.assertRaises(ValueError):
+                import_models.common_size(one, other, self.TOKENS)
+
+    def test_lists_of_sizes_and_products(self):
+        def layers(tokens):
+            return [{"name": "a", "shape": {"dims": ["batch", tokens, 8], "m": ["batch", tokens], "n": 128}}]
+        self.assertEqual(import_models.common(*map(layers, self.TOKENS), self.TOKENS, "layers"),
+                         layers("tokens"))
+
+    def test_key_value_caches(self):
+        def layers(k):
+            shape = {"n": "batch", "heads": 4, "kv_heads": 2, "d": 16, "q": "tokens", "k": k}
+            return [{"name": "a", "op": "attention", "after": ["q", "k", "v"], "shape": shape},
+                    {"name": "b", "op": "activation", "shape": {"dims": ["batch", 64]}}]
+        k, v, attention, last = import_models.cached(layers("tokens"))
+        for cache, source in ((k, "k"), (v, "v")):
+            self.assertEqual(cache, {
+                "name": f"{source}_cache", "op": "append", "after": [source],
+                "shape": {"n": "batch", "tokens": "tokens", "context": "context", "columns": 32}})
+        self.assertEqual(attention["after"], ["q", "k_cache", "v_cache"])
+        self.assertEqual(attention["shape"], layers("keys")[0]["shape"])
+        self.assertEqual(last, layers("tokens")[1])
+        self.assertIsNone(import_models.cached(layers("tokens")[1:]))
 
 
 if __name__ == "__main__":

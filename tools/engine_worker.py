@@ -8,7 +8,8 @@
   engine_worker.py once FOLDER ENGINE THREADS    one round of each model in a folder of FOLDER, as CSV
 
 Answers are lines of JSON on stdout; what libraries print goes to stderr. An answer with `error` has
-the exit code as `code`. Every process ends when its stdin does.
+the exit code as `code`. Every process ends when its stdin does. `once` prints CSV instead, its errors
+go to stderr, and it reads no stdin.
 """
 import gc
 import importlib.metadata
@@ -446,8 +447,10 @@ def once(folder, name, threads, out):
         for layer in profiled.engine.layers():
             seconds[layer['type']] = seconds.get(layer['type'], 0) + layer['seconds']
     (folder / 'profiles').mkdir(exist_ok=True)
-    (folder / 'profiles' / f'{time.time_ns()}.json').write_text(
+    written = folder / f'{time.time_ns()}.json'
+    written.write_text(
         json.dumps({'engine': name, 'release': release, 'steps': steps, 'types': types}))
+    os.replace(written, folder / 'profiles' / written.name)  # whole, also where this process is killed
     print('model,ms', *(f'{model},{1e3 * seconds}' for model, seconds in steps.items()), sep='\n',
           file=out, flush=True)
 

@@ -37,6 +37,7 @@ import math
 import os
 import pathlib
 import platform
+import re
 import shlex
 import shutil
 import signal
@@ -55,6 +56,8 @@ IN_S8 = ('onnxruntime', 'openvino')
 JOINING = {'openvino': 'OpenVINO', 'onnxruntime': 'ONNX Runtime'}
 # Types of llama.cpp's weights: the type of the step in bench_model, and its options.
 LLAMA_TYPES = {'f32': ('f32', []), 'bf16': ('bf16', []), 'q4_0': ('bf16', ['--fusion=w4'])}
+# Fields of a row that llama-bench does not measure. `cpu_time`, which rows need, is wall time.
+NOT_BY_LLAMA = ('clock_s', 'cpu_s', 'disturbed', 'verified')
 WORKER = [sys.executable, str(pathlib.Path(__file__).resolve().parent / 'engine_worker.py')]
 # Of OpenMP and MKL: one library's binding would be that of all others.
 THREAD_VARIABLES = ('OMP_', 'GOMP_', 'KMP_', 'MKL_')
@@ -102,7 +105,8 @@ def engine_names(text):
 
 def engine_releases(text):
     engine, _, versions = text.partition('=')
-    if engine not in BESIDE_RELEASES or len(versions.split(',')) < 2:
+    names = versions.split(',')
+    if engine not in BESIDE_RELEASES or len(names) < 2 or len({*map(release_key, names)}) < len(names):
         raise ValueError
     return engine, versions
 
@@ -131,11 +135,11 @@ def options_of(arguments):
     parser.add_argument('--llama-bench', metavar='FILE',
                         help="llama.cpp's llama-bench, which runs in place of the engines: a Llama "
                         'of the sizes of MODEL with random weights')
-    parser.add_argument('--prompt', type=int, default=512, metavar='N',
+    parser.add_argument('--prompt', type=int, metavar='N',
                         help='tokens of the prompt of --llama-bench; default: 512')
-    parser.add_argument('--generate', type=int, default=128, metavar='N',
+    parser.add_argument('--generate', type=int, metavar='N',
                         help='tokens that --llama-bench generates; default: 128')
-    parser.add_argument('--context', type=int, default=0, metavar='N',
+    parser.add_argument('--context', type=int, metavar='N',
                         help='tokens before those that it generates; default: 0')
     parser.add_argument('--rounds', type=int, default=15, metavar='N', help='default: 15')
     parser.add_argument('--bench', metavar='FILE',
@@ -164,10 +168,22 @@ def options_of(arguments):
         if any(others) or options.dtype not in LLAMA_TYPES:
             parser.error('--llama-bench: goes without --batch, --engines, --overhead, --exec-graph, '
                          f'--fusion-plan, and with --dtype={"|".join(LLAMA_TYPES)}')
+        options.prompt = 512 if options.prompt is None else options.prompt
+        options.generate = 128 if options.generate is None else options.generate
+        options.context = options.context or 0
         if min(options.prompt, options.generate) < 1 or options.context < 0:
             parser.error('--prompt, --generate: must be 1 or more; --context: 0 or more')
     elif options.dtype in ('bf16', 'q4_0'):
         parser.error(f'--dtype: {options.dtype} is for --llama-bench')
+    elif (options.prompt, options.generate, options.context) != (None, None, None):
+        parser.error('--prompt, --generate, --context: are for --llama-bench')
+    if options.install_dir and not options.releases:
+        parser.error('--install-dir: is for --releases')
+    if options.releases and (options.llama_bench or options.engines or options.bench_options or
+                             options.overhead or options.bench or options.exec_graph or
+                             options.fusion_plan or options.dtype != 'f32'):
+        parser.error('--releases: goes without --llama-bench, --engines, --bench-options, --overhead, '
+                     '--bench, --exec-graph, --fusion-plan and --dtype=s8')
     known = IN_S8 if options.dtype == 's8' else ENGINES
     options.engines = options.engines or list(known)
     if options.overhead:
@@ -177,10 +193,6 @@ def options_of(arguments):
                          'and --fusion-plan')
     elif not options.model:
         parser.error('MODEL is required')
-    if options.releases and (options.overhead or options.bench or options.exec_graph or
-                             options.fusion_plan or options.dtype != 'f32'):
-        parser.error('--releases: goes without --overhead, --bench, --exec-graph, --fusion-plan and '
-                     '--dtype=s8')
     if not set(options.engines) <= set(known):
         parser.error(f'--dtype: {options.dtype} is for {" and ".join(known)}')
     processors = len(os.sched_getaffinity(0))
@@ -215,7 +227,8 @@ def options_of(arguments):
 
 def inputs_of(options):
     """The files that the command line names to be read."""
-    words = [options.model or '', options.bench or '', *options.bench_options]
+    model = options.model or ''
+    words = [model, *model.split(','), options.bench or '', *options.bench_options]
     return [file for word in words for file in (word, *word.partition('=')[2].split(',')) if file]
 
 
@@ -283,7 +296,7 @@ def end_of(log):
 
 
 def environment_of(folder, processors, variables=None):
-    """The variables of a process of engine_worker.py."""
+    """The variables of an engine's process."""
     environment = {name: value for name, value in os.environ.items()
                    if not name.startswith(THREAD_VARIABLES)}
     environment.update(OMP_NUM_THREADS=str(len(processors)), TORCHINDUCTOR_COMPILE_THREADS='1',
@@ -461,7 +474,7 @@ class Results:
                 print(f'{engine}: used {used:.2f} s of processor time in the {waited:.1f} s while '
                       'others ran, which disturbed them', file=sys.stderr)
         warn_of_disturbed([fields['disturbed'] for all_rounds in self.rounds.values()
-                           for fields in all_rounds])
+                           for fields in all_rounds if 'disturbed' in fields])
 
 
 def warn_of_disturbed(rounds, what=''):
@@ -778,6 +791,7 @@ def measure_overhead(options, results):
 def llama_tests(options, path, threads, processors):
     """What llama-bench prints of a prompt and of tokens behind it, in this order. Throws Failed."""
     cache = LLAMA_TYPES[options.dtype][0]
+    environment = environment_of(path.parent, processors)
     command = [options.llama_bench, '-m', path, '-t', threads, '-r', options.rounds, '-o', 'json',
                '-ngl', 0, '-ctk', cache, '-ctv', cache]
     tests = []
@@ -786,7 +800,8 @@ def llama_tests(options, path, threads, processors):
                  ['-p', 0, '-n', options.generate, '-d', options.context]):
         words = [str(word) for word in command + more]
         with tempfile.TemporaryFile('w+', errors='replace') as log:
-            with start(words, processors, stdout=subprocess.PIPE, stderr=log) as process:
+            with start(words, processors, stdout=subprocess.PIPE, stderr=log,
+                       env=environment) as process:
                 try:
                     printed = process.communicate()[0]
                 except BaseException:
@@ -807,6 +822,7 @@ def measure_llama(options, results):
     """Measures llama.cpp, and then the layers of the same steps. Throws Failed."""
     shown = show(options, options.model, 1)
     dtype, more = LLAMA_TYPES[options.dtype]
+    results.context['clock'] = 'wall time'
     # The tokens of a step and those before it; generated ones are in the middle of all.
     steps = ((options.prompt, 0), (1, options.context + max(1, options.generate // 2)))
     with tempfile.TemporaryDirectory() as name:
@@ -838,9 +854,11 @@ def measure_llama(options, results):
                 calls = options.generate if context else 1
                 for nanoseconds in test['samples_ns']:
                     clock = [nanoseconds / calls]
-                    results.rounds.setdefault(f'chain/{case}', []).append(counters_of(
-                        {'wall_ns': clock, 'cpu_ns': clock, 'clock_ns': [0, 0], 'preempted': 0},
-                        threads))
+                    fields = counters_of({'wall_ns': clock, 'cpu_ns': clock, 'clock_ns': [0, 0],
+                                          'preempted': 0}, threads)
+                    for name in NOT_BY_LLAMA:
+                        del fields[name]
+                    results.rounds.setdefault(f'chain/{case}', []).append(fields)
                 if options.bench:
                     file = layers_file(options, shown, threads)
                     files.append(file.with_name(
@@ -861,6 +879,7 @@ def run_bench(options, more, file, processors):
                 code = process.wait()
             except BaseException:
                 process.send_signal(signal.SIGINT)  # it saves what it has
+                process.wait()
                 raise
         if code != 0:
             raise Failed(f'{shlex.join(words)}: exit code {code}:\n{end_of(log)}',
@@ -901,6 +920,11 @@ def measure_model(options, results):
         write_plan(options, shown, results)
 
 
+def release_key(release):
+    """Of the names of a release: 2.4, 2.4.0 and 2.4.0+cpu are the same."""
+    return re.sub(r'(\.0)+(?=\.?[a-z]|$)', '', release.partition('+')[0].lower())
+
+
 def medians(of):
     """Of each key of the dictionaries: the median of its values, to 4 digits."""
     return {key: float(f'{statistics.median(one.get(key, 0) for one in of):.4g}')
@@ -914,15 +938,26 @@ def changes_of(engine, compared, profiles):
     change = {'engine': engine, **{key: compared[key] for key in ('release', 'base', 'pairs', 'reason')}}
     if compared['side'] == 'skipped':
         return change
-    of = [one['release'] for one in profiles]
-    first, last = of.index(compared['release']), len(of) - of[::-1].index(compared['base'])
-    both = [[one for one in profiles[first:last] if one['release'] == compared[which]]
-            for which in ('base', 'release')]
+    of = [release_key(one['release']) for one in profiles]
+    base, release = release_key(compared['base']), release_key(compared['release'])
+    first, last = of.index(release), len(of) - of[::-1].index(base)
+    both = [[profiles[i] for i in range(first, last) if of[i] == side] for side in (base, release)]
     change['rows'] = [{
         **row, 'seconds': [medians([one['steps'] for one in side])[row['name']] for side in both],
         'types': [medians([one['types'][row['name']] for one in side]) for side in both]}
         for row in sorted(compared['rows'], key=lambda row: row['name'])]
     return change
+
+
+def add_changes(engine, printed, folder, results):
+    """Adds the comparisons that `bisect` printed; none if it failed before it printed JSON."""
+    try:
+        tried = json.loads(printed)['tried']
+    except ValueError:
+        return
+    profiles = [one for one in (json.loads(file.read_text()) for file in sorted(folder.glob('*.json')))
+                if one['engine'] == engine]
+    results.releases += [changes_of(engine, one, profiles) for one in tried]
 
 
 def measure_releases(options, results):
@@ -931,8 +966,13 @@ def measure_releases(options, results):
     results.context['processors'] = ','.join(map(str, processors))
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        for model in options.model.split(','):
-            shown = show(options, model, options.batch and options.batch[0])
+        models = [show(options, model, options.batch and options.batch[0])
+                  for model in options.model.split(',')]
+        names = [shown['model'] for shown in models]
+        for shown in models:
+            if names.count(shown['model']) > 1:
+                raise Failed(f'--releases: MODEL has {shown["model"]} twice', 2)
+        for shown in models:
             (folder / shown['model']).mkdir()
             prepare(options, shown, ['onnx'], folder / shown['model'], processors)
         for engine, versions in options.releases:
@@ -946,17 +986,13 @@ def measure_releases(options, results):
             try:
                 printed = process.communicate()[0]
             except BaseException:
-                process.send_signal(signal.SIGINT)
-                process.communicate()
+                process.send_signal(signal.SIGINT)  # it prints what it has
+                add_changes(engine, process.communicate()[0], folder / 'profiles', results)
                 raise
-            if process.returncode != 0:
-                raise Failed(f'{shlex.join(command)}: exit code {process.returncode}',
-                             process.returncode)
-            profiles = [one for one in (json.loads(file.read_text())
-                                        for file in sorted((folder / 'profiles').iterdir()))
-                        if one['engine'] == engine]
-            results.releases += [changes_of(engine, one, profiles)
-                                 for one in json.loads(printed)['tried']]
+            add_changes(engine, printed, folder / 'profiles', results)
+            code = process.returncode
+            if code != 0:
+                raise Failed(f'{shlex.join(command)}: exit code {code}', code if code > 0 else 1)
 
 
 def run(options, results):

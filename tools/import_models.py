@@ -5,7 +5,8 @@
 
 tools/make_models.py writes all others. A model is made of its configuration alone: nothing is downloaded. Needs
 torch, transformers, diffusers and a build; takes minutes, so it is run by hand, and so is
-`tests/torch_coverage.py --library=shipped`, which writes torch's totals of the same models.
+`tests/torch_coverage.py build/release/tools/layerbench --library=shipped`, which writes torch's totals of the same
+models.
 """
 import argparse
 import functools
@@ -18,6 +19,7 @@ from collections import namedtuple
 
 import from_torch
 import make_models
+import output_file
 import torch_export
 
 # `make` makes the module. `inputs` are as --input of tools/from_torch.py has them; a size "tokens" becomes the
@@ -68,7 +70,7 @@ def detr():
         use_timm_backbone=False, use_pretrained_backbone=False, backbone=None, backbone_config=backbone))
 
 
-# Rows of the tables of DLRM, and which of them an image of the data reads, as MLPerf has them.
+# Rows of the tables of DLRM, and how many of them a sample of the data reads, as MLPerf has them.
 TABLES = (40000000, 39060, 17295, 7424, 20265, 3, 7122, 1543, 63, 40000000, 3067956, 405282, 10, 2209, 11938, 155, 4,
           976, 14, 40000000, 40000000, 40000000, 590152, 12973, 108, 36)
 BAGS = (3, 2, 1, 2, 6, 1, 1, 1, 1, 7, 3, 8, 1, 6, 9, 5, 1, 1, 1, 12, 100, 27, 10, 3, 1, 1)
@@ -113,14 +115,14 @@ MODELS = (
           language_model('Gemma3ForCausalLM', vocab_size=262144, hidden_size=1152, intermediate_size=6912,
                          num_hidden_layers=6, num_attention_heads=4, num_key_value_heads=1, head_dim=256,
                          sliding_window=512, tie_word_embeddings=True), WORDS),
-    Model('gpt_oss_1_layer', 'GPT-OSS 20B with 1 of its 24 layers and a quarter of its words',
+    Model('gpt_oss_1_layer', 'GPT-OSS 20B with 1 of its 24 layers and a quarter of its vocabulary',
           'OpenAI 2025 (arXiv:2508.10925), as transformers.GptOssForCausalLM with the sizes of the config.json of '
           'gpt-oss-20b, but for num_hidden_layers 1 and vocab_size 50272, when it reads a prompt of 128 tokens: '
           'logits of the last token alone. Attention, whose scores have a sink, is products and a softmax',
           'transformer', 'text',
           language_model('GptOssForCausalLM', vocab_size=50272, num_hidden_layers=1, num_local_experts=32),
           (f'1x{TOKENS}:int64',)),
-    Model('deepseek_mla_1_layer', 'DeepSeek V3 with 1 of its 61 layers and an eighth of its words',
+    Model('deepseek_mla_1_layer', 'DeepSeek V3 with 1 of its 61 layers and an eighth of its vocabulary',
           'DeepSeek-AI 2024 (arXiv:2412.19437), as transformers.DeepseekV3ForCausalLM with its usual configuration, '
           'but for num_hidden_layers 1, a layer without experts, and vocab_size 16160, when it reads a prompt: logits '
           'of the last token alone. Its latent attention (MLA) is products and a softmax', 'transformer', 'text',
@@ -140,22 +142,24 @@ MODELS = (
           'padding', 'detection', 'coco', detr, ('1x3x800x1066',)),
     Model('dit_s_2', 'DiT-S/2, ImageNet, 256x256',
           'Peebles and Xie 2022 (arXiv:2212.09748), as diffusers.DiTTransformer2DModel with the sizes of DiT-S/2: one '
-          'step of denoising, latents of 32x32. Each block has its own embeddings of time step and class', 'diffusion',
-          'imagenet',
+          'step of denoising, latents of 32x32. Each block has its own embeddings of time step and class. Sines and '
+          'cosines are timed as tanh', 'diffusion', 'imagenet',
           diffuser('DiTTransformer2DModel', num_attention_heads=6, attention_head_dim=64, num_layers=12,
                    sample_size=32, patch_size=2, in_channels=4, out_channels=8, num_embeds_ada_norm=1000),
           ('1x4x32x32', 'timestep=1:int64', 'class_labels=1:int64')),
     Model('sd_unet_tiny', 'U-Net of Stable Diffusion as in BK-SDM-Tiny, 512x512',
           'Kim et al. 2023 (arXiv:2305.15798), as diffusers.UNet2DConditionModel with the sizes of the config.json of '
-          'bk-sdm-tiny: one step of denoising, latents of 64x64', 'diffusion', 'laion',
+          'bk-sdm-tiny: one step of denoising, latents of 64x64. Sines and cosines are timed as tanh', 'diffusion',
+          'laion',
           diffuser('UNet2DConditionModel', sample_size=64, block_out_channels=(320, 640, 1280), layers_per_block=1,
                    cross_attention_dim=768, attention_head_dim=8, down_block_types=('CrossAttnDownBlock2D',) * 3,
                    up_block_types=('CrossAttnUpBlock2D',) * 3, mid_block_type=None),
           ('1x4x64x64', 'timestep=1:int64', 'encoder_hidden_states=1x77x768')),
     Model('dlrm_small_tables', 'DLRM-DCNv2, Criteo, tables of up to 250000 rows',
-          'Naumov et al. 2019 (arXiv:1906.00091), as MLPerf has it since 2023: 26 tables with several rows of each '
-          'image, a cross network of three layers. Written in tools/import_models.py; tables have at most 250000 '
-          'rows, those of MLPerf up to 40000000', 'recommendation', 'criteo', dlrm(250000),
+          'Naumov et al. 2019 (arXiv:1906.00091), as MLPerf has it since 2023: 26 tables with several rows per '
+          'sample, a cross network of three layers. Sums of rows are timed as averages. Written in '
+          'tools/import_models.py; tables have at most 250000 rows, those of MLPerf up to 40000000', 'recommendation',
+          'criteo', dlrm(250000),
           ('1x13', *(f'1x{bag}:int64' for bag in BAGS))))
 
 
@@ -248,12 +252,29 @@ def main():
     program = from_torch.layerbench_of(options)
     if program is None:
         parser.error('layerbench is neither in build/*/tools nor in the PATH; name it with --layerbench')
-    for model in MODELS:
-        if re.match(options.only, model.name):
+    models = [model for model in MODELS if re.match(options.only, model.name)]
+    if not models:
+        parser.error(f'--only: no model has a name that begins with {options.only!r}; there are '
+                     f'{", ".join(model.name for model in MODELS)}')
+    for model in models:
+        try:
             text = shape_file(program, model)
-            (options.folder / (model.name + '.json')).write_text(text, encoding='utf-8')
-            print(model.name, len(text))
+        except torch_export.Missing as error:
+            name = str(error)
+            print(f'{name} is not installed: pip install {from_torch.PIP.get(name, name)}', file=sys.stderr)
+            return 1
+        except torch_export.Usage as error:
+            print(error, file=sys.stderr)
+            return 2
+        except torch_export.CannotExport as error:
+            print(f'{model.name}: {error}', file=sys.stderr)
+            return 3
+        code = output_file.write(text, options.folder / (model.name + '.json'))
+        if code:
+            return code
+        print(model.name, len(text))
+    return 0
 
 
 if __name__ == '__main__':
-    main()
+    sys.exit(main())

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes the shape files of all models: tools/make_models.py [FOLDER], by default shapes/models.
+"""Writes the shape files of all models but those of tools/import_models.py: tools/make_models.py
+[FOLDER], by default shapes/models.
 
 A `Network` collects layers. Its methods add one layer or one block and return the tensor that it
 writes. Each function with @family yields networks of one family. docs/formats.md describes the
@@ -1894,7 +1895,8 @@ def transformer():
 
 def main():
     shipped = pathlib.Path(__file__).resolve().parent.parent / 'shapes' / 'models'
-    parser = argparse.ArgumentParser(description='Writes the shape files of all models.')
+    parser = argparse.ArgumentParser(description='Writes the shape files of all models but '
+                                     'those of tools/import_models.py.')
     parser.add_argument('folder', nargs='?', type=pathlib.Path, default=shipped,
                         help='existing folder to write to (default: shapes/models)')
     folder = parser.parse_args().folder
