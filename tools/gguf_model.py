@@ -27,7 +27,7 @@ def sizes_of(shown):
                  'depth': depth, 'heads': attention['heads'], 'd': attention['d'],
                  'kv_heads': attention.get('kv_heads') or attention['heads'],
                  'epsilon': layers['layer0_norm1']['shape'].get('epsilon', 1e-5),
-                 'tied': bool(layers['output'].get('weights_of'))}
+                 'tied': False}
     except KeyError as missing:
         raise NoLlama(f'{shown["model"]}: no Llama, such as llama_1b: lacks {missing}') from missing
     # Others have norms of heads, biases or experts. Without earlier tokens there are no caches.
@@ -35,6 +35,8 @@ def sizes_of(shown):
     if computing != 4 + 16 * depth or any(
             layer['shape'].get('bias') for layer in shown['layers']):
         raise NoLlama(f'{shown["model"]}: no Llama, such as llama_1b: has other layers')
+    # The output may have the weights of the words.
+    known['tied'] = shown['parameters'] < sum(math.prod(one) for _, one in tensors_of(known))
     return known
 
 
