@@ -374,7 +374,7 @@ class OneNumber(ResultFiles):
         done = self.bench("bench_model", "--model=lenet5", "--threads=1", "--chain", "--max-time=0",
                           "--benchmark_repetitions=3", "--wide", "--benchmark_out=m.json")
         row = next(line for line in done.stdout.splitlines() if line.startswith("chain"))
-        value, unit = re.search(r" ([0-9.]+) ([munp]?)s ", row).groups()
+        value, unit = re.search(r" ~?([0-9.]+) ([munp]?)s ", row).groups()
         shown = float(value) * {"": 1, "m": 1e-3, "u": 1e-6, "n": 1e-9}[unit]
         measured = self.json("validate", "m.json")["cases"][0]["measured_seconds"]
         self.assertAlmostEqual(shown / measured, 1, delta=0.0051)

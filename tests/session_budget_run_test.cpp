@@ -221,9 +221,11 @@ TEST_F(BudgetRun, CoversAllCasesBeforeItRepeatsRounds) {
 }
 
 TEST_F(BudgetRun, GivesAllRoundsToOthersWhereARowNeverFits) {
+  constexpr std::int64_t giant = std::int64_t{1} << 40U;
   add(1, "quick", 1, {.preparation = 0, .first_call = 0, .call = 0, .pass = 1});
-  add(2, "giant", 1, {.preparation = 1000, .first_call = 0, .call = 0, .pass = 1}, "model", 1000);
+  add(2, "giant", 1, {}, "model", giant);
   EXPECT_LE(run_for(60, 5), 60);
+  EXPECT_THAT(left_out(), ElementsAre("giant"));
   EXPECT_EQ(rounds()["quick"], 5);
 }
 
