@@ -319,17 +319,19 @@ LAYERBENCH_INLINE void runner::leave_out(case_state& model_case, bool prepared_o
   model_case.left_out_chain = std::move(model_case.end_to_end);
 }
 
+LAYERBENCH_INLINE bool runner::lacks_rounds(const row_state& row) const {
+  return row.timed() && std::ssize(row.timing.rounds) < criterion_.limits().min_rounds;
+}
+
 LAYERBENCH_INLINE void runner::return_to_left_out() {
   returns_ = true;
-  const std::int64_t least = criterion_.limits().min_rounds;
   for (case_group& group : queue_) {
     if (interrupt_guard::interrupted()) return;
     bool lacks_some = false;
     for (case_state& model_case : group) {
       const bool lacks_rows = std::ranges::any_of(model_case.rows, &row_state::left_out);
-      const bool is_cut = std::ranges::any_of(model_case.rows, [&](const row_state& row) {
-        return row.timed() && !row.done && std::ssize(row.timing.rounds) < least;
-      });
+      const bool is_cut = std::ranges::any_of(
+          model_case.rows, [&](const row_state& row) { return !row.done && lacks_rounds(row); });
       if (!lacks_rows && !is_cut && !model_case.left_out_chain) continue;
       if (model_case.left_out_chain) {
         model_case.end_to_end = std::move(model_case.left_out_chain);
@@ -347,12 +349,9 @@ LAYERBENCH_INLINE void runner::return_to_left_out() {
 
 LAYERBENCH_INLINE void runner::report_left_out() {
   if (!budget_.exists() || interrupt_guard::interrupted() || !lost_.empty()) return;
-  const std::int64_t least = criterion_.limits().min_rounds;
   for (case_group& group : queue_) {
     for (case_state& model_case : group) {
-      const auto lacks = [&](const row_state& row) {
-        return row.timed() && std::ssize(row.timing.rounds) < least;
-      };
+      const auto lacks = [&](const row_state& row) { return lacks_rounds(row); };
       if (std::ranges::any_of(model_case.rows, lacks)) ++cut_;
       const double missing = missing_seconds(model_case);
       if (missing > 0) rest_seconds_ += model_case.prepared + missing;

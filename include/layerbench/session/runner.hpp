@@ -155,6 +155,9 @@ class runner {
   /// only with `prepared_ones`.
   void leave_out(case_state& model_case, bool prepared_ones);
 
+  /// Whether a row has some rounds, but fewer than the least number.
+  [[nodiscard]] bool lacks_rounds(const row_state& row) const;
+
   /// Measures what was left out, if other cases took less than their share. Each
   /// group has all that is left.
   void return_to_left_out();

@@ -158,7 +158,7 @@ LAYERBENCH_INLINE void add_services(json::value& to, std::span<const service> se
                                     const service_mix& mix) {
   to["services"] = json::value::array();
   for (const service& one : services) {
-    const estimate requests = one.requests_per_second();
+    const estimate requests = rate_of(one.request);
     to["services"].push_back(
         {{"prompt", one.prompt->model_case.text()},
          {"decode", one.decode->model_case.text()},

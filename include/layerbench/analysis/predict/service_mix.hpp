@@ -73,7 +73,6 @@ struct service {
 
   /// Whether a step lacks layers: its time is a lower bound, and the rates are upper bounds.
   [[nodiscard]] bool partial() const { return prompt->partial() || decode->partial(); }
-  [[nodiscard]] estimate requests_per_second() const { return rate_of(request); }
 
   /// The number of guesses of the least time per request; 0 where plain decoding is faster.
   [[nodiscard]] std::int64_t best_guesses() const {

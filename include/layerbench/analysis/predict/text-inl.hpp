@@ -494,7 +494,7 @@ LAYERBENCH_INLINE std::string text(std::span<const service> services, const serv
            {"tokens/s", right}},
           {}};
   for (const service& one : services) {
-    const estimate requests = one.requests_per_second();
+    const estimate requests = rate_of(one.request);
     const auto milliseconds = [](const prediction& of, const estimate& seconds) {
       return (of.partial() ? "> " : "") + detail::with_interval(seconds.times(1e3));
     };

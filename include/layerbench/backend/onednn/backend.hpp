@@ -116,6 +116,15 @@ class backend : public host::openmp_backend {
     return loaded->major == 3 && loaded->minor <= 2 && has_isa(dnnl_cpu_isa_avx512_core_amx);
   }
 
+  /// Throws unsupported with what such a oneDNN does wrong.
+  static void refuse_early_amx(std::string_view what) {
+    if (!has_early_amx()) return;
+    throw unsupported(
+        fmt::format("oneDNN up to 3.2 {} on CPUs with AMX; use f32, a newer oneDNN "
+                    "(docs/compare.md), or set ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16",
+                    what));
+  }
+
   /// Throws unsupported on a CPU for which oneDNN has no f16 (its developer guide, Data Types).
   static void require_f16() {
     constexpr unsigned avx2_vnni_2 = 0x1f;  // not in the headers of all versions

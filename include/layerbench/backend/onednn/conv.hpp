@@ -48,10 +48,8 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
 
  private:
   void build_fwd(const onednn::backend& device, const plan_request& request) {
-    if (o_.has_depth() && is_integer(request.type) && onednn::backend::has_early_amx()) {
-      throw unsupported(
-          "oneDNN up to 3.2 ends programs in convolutions of volumes in integers on CPUs with AMX; "
-          "use a newer oneDNN (docs/compare.md), or set ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16");
+    if (o_.has_depth() && is_integer(request.type)) {
+      onednn::backend::refuse_early_amx("ends programs in convolutions of volumes in integers");
     }
     const auto bias = o_.bias ? onednn::plain({o_.k}, onednn::data_type(operands()[2].logical.type))
                               : dnnl::memory::desc();
@@ -112,8 +110,9 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
 
   void build_bwd_data(const onednn::backend& device, const plan_request& request) {
     dnnl::convolution_backward_data::primitive_desc result(
-        device.engine(), dnnl::algorithm::convolution_direct, image_, filters_, result_, strides(),
-        dilations(), padding_begin(), padding_end(), hint(device), attributes());
+        device.engine(), dnnl::algorithm::convolution_direct, image_, filters_, result_,
+        onednn::strides(o_), onednn::dilations(o_), onednn::padding_begin(o_), padding_end(),
+        hint(device), attributes());
     select(result, request.algorithm);
     set_primitive(result, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
                   {result.diff_dst_desc(), result.weights_desc(), result.diff_src_desc()});
@@ -129,7 +128,8 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
         o_.bias ? onednn::plain({o_.k}, onednn::data_type(type)) : dnnl::memory::desc();
     dnnl::convolution_backward_weights::primitive_desc result(
         device.engine(), dnnl::algorithm::convolution_direct, image_, filters_, bias, result_,
-        strides(), dilations(), padding_begin(), padding_end(), hint(device), attributes());
+        onednn::strides(o_), onednn::dilations(o_), onednn::padding_begin(o_), padding_end(),
+        hint(device), attributes());
     select(result, request.algorithm);
     set_primitive(result,
                   {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
@@ -139,10 +139,18 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
   [[nodiscard]] dnnl::convolution_forward::primitive_desc forward_desc(
       const onednn::backend& device, dnnl::prop_kind kind, const dnnl::memory::desc& bias,
       const dnnl::primitive_attr& attr) const {
-    return {device.engine(), kind,          dnnl::algorithm::convolution_direct,
-            image_,          filters_,      bias,
-            result_,         strides(),     dilations(),
-            padding_begin(), padding_end(), attr};
+    return {device.engine(),
+            kind,
+            dnnl::algorithm::convolution_direct,
+            image_,
+            filters_,
+            bias,
+            result_,
+            onednn::strides(o_),
+            onednn::dilations(o_),
+            onednn::padding_begin(o_),
+            padding_end(),
+            attr};
   }
   /// The forward primitive descriptor that oneDNN requires as a hint for backward ones.
   [[nodiscard]] dnnl::convolution_forward::primitive_desc hint(
@@ -150,15 +158,6 @@ class plan<onednn::backend, op::conv> : public onednn::primitive_sequence {
     return forward_desc(device, dnnl::prop_kind::forward_training, {}, attributes());
   }
 
-  [[nodiscard]] dims strides() const {
-    return onednn::window_sizes(o_, o_.depth_stride, o_.stride.v, o_.stride.h);
-  }
-  [[nodiscard]] dims dilations() const {
-    return onednn::window_sizes(o_, o_.depth_dilation - 1, o_.dilation.v - 1, o_.dilation.h - 1);
-  }
-  [[nodiscard]] dims padding_begin() const {
-    return onednn::window_sizes(o_, o_.depth_pad.value, o_.pad.top, o_.pad.left);
-  }
   [[nodiscard]] dims padding_end() const {
     return onednn::window_sizes(o_, o_.depth_pad.value, o_.pad.bottom, o_.pad.right);
   }

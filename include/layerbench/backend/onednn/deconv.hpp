@@ -53,9 +53,8 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
   /// Throws unsupported where the library leaves elements of its results unwritten (3.x).
   void refuse_wrong_results(const plan_request& request) const {
     const bool narrow = request.type != dtype::f32;
-    if (narrow && !is_integer(request.type) && request.pass == op::pass::bwd_data &&
-        onednn::backend::has_early_amx()) {
-      throw unsupported("oneDNN up to 3.2 computes wrong gradients by AMX");
+    if (narrow && !is_integer(request.type) && request.pass == op::pass::bwd_data) {
+      onednn::backend::refuse_early_amx("computes wrong gradients in 16 bits");
     }
     if (narrow && request.pass == op::pass::bwd_weights) {
       if (o_.transposed().all_taps_overlap_image()) return;
@@ -93,7 +92,8 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
   void build_bwd_data(const onednn::backend& device, const plan_request& request) {
     dnnl::deconvolution_backward_data::primitive_desc result(
         device.engine(), dnnl::algorithm::deconvolution_direct, image_, filters_, result_,
-        strides(), dilations(), before(), behind(), hint(device), attributes());
+        onednn::strides(o_), onednn::dilations(o_), onednn::padding_begin(o_), behind(),
+        hint(device), attributes());
     select(result, request.algorithm);
     set_primitive(result, {DNNL_ARG_DIFF_DST, DNNL_ARG_WEIGHTS, DNNL_ARG_DIFF_SRC},
                   {result.diff_dst_desc(), result.weights_desc(), result.diff_src_desc()});
@@ -104,7 +104,8 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
         o_.bias ? onednn::plain({o_.k}, onednn::data_type(request.type)) : dnnl::memory::desc();
     dnnl::deconvolution_backward_weights::primitive_desc result(
         device.engine(), dnnl::algorithm::deconvolution_direct, image_, filters_, bias, result_,
-        strides(), dilations(), before(), behind(), hint(device), attributes());
+        onednn::strides(o_), onednn::dilations(o_), onednn::padding_begin(o_), behind(),
+        hint(device), attributes());
     select(result, request.algorithm);
     set_primitive(result,
                   {DNNL_ARG_SRC, DNNL_ARG_DIFF_DST, DNNL_ARG_DIFF_WEIGHTS, DNNL_ARG_DIFF_BIAS},
@@ -114,10 +115,18 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
   [[nodiscard]] dnnl::deconvolution_forward::primitive_desc forward_desc(
       const onednn::backend& device, dnnl::prop_kind kind, const dnnl::memory::desc& bias,
       const dnnl::primitive_attr& attr) const {
-    return {device.engine(), kind,      dnnl::algorithm::deconvolution_direct,
-            image_,          filters_,  bias,
-            result_,         strides(), dilations(),
-            before(),        behind(),  attr};
+    return {device.engine(),
+            kind,
+            dnnl::algorithm::deconvolution_direct,
+            image_,
+            filters_,
+            bias,
+            result_,
+            onednn::strides(o_),
+            onednn::dilations(o_),
+            onednn::padding_begin(o_),
+            behind(),
+            attr};
   }
   /// Backward primitives ask for the forward one that they belong to.
   [[nodiscard]] dnnl::deconvolution_forward::primitive_desc hint(
@@ -125,15 +134,6 @@ class plan<onednn::backend, op::deconv> : public onednn::primitive_plan {
     return forward_desc(device, dnnl::prop_kind::forward_training, {}, attributes());
   }
 
-  [[nodiscard]] dims strides() const {
-    return onednn::window_sizes(o_, o_.depth_stride, o_.stride.v, o_.stride.h);
-  }
-  [[nodiscard]] dims dilations() const {
-    return onednn::window_sizes(o_, o_.depth_dilation - 1, o_.dilation.v - 1, o_.dilation.h - 1);
-  }
-  [[nodiscard]] dims before() const {
-    return onednn::window_sizes(o_, o_.depth_pad.value, o_.pad.top, o_.pad.left);
-  }
   [[nodiscard]] dims behind() const {
     return onednn::window_sizes(o_, o_.depth_pad.value - o_.depth_output_pad.value,
                                 o_.pad.bottom - o_.output_pad.bottom,

@@ -107,6 +107,20 @@ template <class Op>
   return o.has_depth() ? dims{depth, height, width} : dims{height, width};
 }
 
+/// How a window steps, what lies between its taps, and where it begins, as oneDNN has them.
+template <class Op>
+[[nodiscard]] dims strides(const Op& o) {
+  return window_sizes(o, o.depth_stride, o.stride.v, o.stride.h);
+}
+template <class Op>
+[[nodiscard]] dims dilations(const Op& o) {
+  return window_sizes(o, o.depth_dilation - 1, o.dilation.v - 1, o.dilation.h - 1);
+}
+template <class Op>
+[[nodiscard]] dims padding_begin(const Op& o) {
+  return window_sizes(o, o.depth_pad.value, o.pad.top, o.pad.left);
+}
+
 /// As activations(), but never in blocks: for loops of layerbench.
 [[nodiscard]] inline dnnl::memory::desc plain_or_nhwc_activations(const backend& device,
                                                                   const dims& extents, dtype type,

@@ -48,10 +48,10 @@ class plan<onednn::backend, op::pool> : public onednn::primitive_plan {
     };
     const memory::desc image = stored(o.d, o.h, o.w);
     const memory::desc result = stored(o.z(), o.p(), o.q());
-    const dims strides = onednn::window_sizes(o, o.depth_stride, o.stride.v, o.stride.h);
+    const dims strides = onednn::strides(o);
     const dims window = onednn::window_sizes(o, o.t, o.r, o.s);
     const dims dilation = onednn::window_sizes(o, 0, 0, 0);
-    const dims padding_begin = onednn::window_sizes(o, o.depth_pad.value, o.pad.top, o.pad.left);
+    const dims padding_begin = onednn::padding_begin(o);
     const dims padding_end = onednn::window_sizes(o, behind, below, right);
     const pooling_forward::primitive_desc forward(
         device.engine(), training ? prop_kind::forward_training : prop_kind::forward_inference,

@@ -43,10 +43,8 @@ class plan<onednn::backend, op::rnn> : public onednn::unfused_rnn {
       throw unsupported("oneDNN's gradients of recurrent layers in 16 bits are f32");
     }
     if (is_integer(type_)) throw unsupported("layerbench has no oneDNN plans of rnn with integers");
-    if (type_ != dtype::f32 && onednn::backend::has_early_amx()) {
-      throw unsupported(
-          "oneDNN up to 3.2 ends programs in recurrent layers in 16 bits on CPUs with AMX; use "
-          "f32, a newer oneDNN (docs/compare.md), or set ONEDNN_MAX_CPU_ISA=AVX512_CORE_BF16");
+    if (type_ != dtype::f32) {
+      onednn::backend::refuse_early_amx("ends programs in recurrent layers in 16 bits");
     }
     if (o.layers > 1 && o.bidirectional) {
       throw unsupported("oneDNN has no stacked bidirectional layers");
