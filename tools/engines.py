@@ -438,10 +438,11 @@ class Results:
         if len(options.threads) == 1:
             self.context['threads'] = str(options.threads[0])
 
-    def case(self, engine, model, batch, threads):
-        """As bench_model names cases: threads only where there are several numbers of them."""
+    def case(self, engine, model, batch, threads, dtype=None):
+        """As bench_model names cases: threads only where there are several numbers of them. `batch`
+        may have further parameters behind it."""
         suffix = f'/threads:{threads}' if len(self.options.threads) > 1 else ''
-        return f'inference/{engine}/{self.options.dtype}/{model}/batch:{batch}{suffix}'
+        return f'inference/{engine}/{dtype or self.options.dtype}/{model}/batch:{batch}{suffix}'
 
     def add_engine(self, engine, ready):
         self.context[f'{engine}_version'] = ready['version']
@@ -823,6 +824,9 @@ def measure_llama(options, results):
     shown = show(options, options.model, 1)
     dtype, more = LLAMA_TYPES[options.dtype]
     results.context['clock'] = 'wall time'
+    results.context['llama_cpp_settings'] = (
+        f'weights {options.dtype}, keys and values {dtype}, prompt {options.prompt}, '
+        f'{options.generate} tokens behind {options.context}')
     # The tokens of a step and those before it; generated ones are in the middle of all.
     steps = ((options.prompt, 0), (1, options.context + max(1, options.generate // 2)))
     with tempfile.TemporaryDirectory() as name:
@@ -843,21 +847,17 @@ def measure_llama(options, results):
             files = []
             for (tokens, context), test in zip(steps, tests):
                 results.context['llama_cpp_version'] = str(test.get('build_commit', 'unknown'))
-                results.context['llama_cpp_settings'] = (
-                    f'weights {options.dtype}, keys and values {dtype}, prompt {options.prompt}, '
-                    f'{options.generate} tokens behind {options.context}')
                 usual = (shown.get('tokens'), shown.get('context'))
                 named = ''.join(f'/{key}:{value}' for key, value, default in zip(
                     ('tokens', 'context'), (tokens, context), usual) if value != default)
-                case = f'inference/llama_cpp/{dtype}/{shown["model"]}/batch:1{named}' + (
-                    f'/threads:{threads}' if len(options.threads) > 1 else '')
+                case = results.case('llama_cpp', shown['model'], f'1{named}', threads, dtype)
                 calls = options.generate if context else 1
                 for nanoseconds in test['samples_ns']:
                     clock = [nanoseconds / calls]
                     fields = counters_of({'wall_ns': clock, 'cpu_ns': clock, 'clock_ns': [0, 0],
                                           'preempted': 0}, threads)
-                    for name in NOT_BY_LLAMA:
-                        del fields[name]
+                    for field in NOT_BY_LLAMA:
+                        del fields[field]
                     results.rounds.setdefault(f'chain/{case}', []).append(fields)
                 if options.bench:
                     file = layers_file(options, shown, threads)
@@ -888,14 +888,12 @@ def run_bench(options, more, file, processors):
 
 def compare_tokens(options, steps, tests, threads, files):
     """Prints tokens/s of llama.cpp, and what is predicted, by op."""
-    predictions = [None, None]
-    if files:
-        predictions = ask(options, 'predict', *files)['predictions']
+    predictions = ask(options, 'predict', *files)['predictions'] if files else []
     for (tokens, context), test in zip(steps, tests):
         calls = options.generate if context else 1
         measured = calls * tokens * 1e9 / statistics.median(test['samples_ns'])
         text = f'{measured:.4g} tokens/s by llama.cpp'
-        for one in filter(None, predictions):
+        for one in predictions:
             if (one['tokens'], one['context']) != (tokens, context):
                 continue
             predicted = one['tokens_per_second']

@@ -151,6 +151,22 @@ def convert(program, calls, options):
     return write(done.stdout, options.output, options)
 
 
+EXPORT_ERRORS = (torch_export.Missing, torch_export.Usage, torch_export.CannotExport)
+
+
+def report(error, model):
+    """Prints one of EXPORT_ERRORS, and returns its exit code."""
+    if isinstance(error, torch_export.Missing):
+        name = str(error)
+        print(f'{name} is not installed: pip install {PIP.get(name, name)}', file=sys.stderr)
+        return 1
+    if isinstance(error, torch_export.Usage):
+        print(error, file=sys.stderr)
+        return 2
+    print(f'{model}: {error}', file=sys.stderr)
+    return 3
+
+
 def main(arguments=None):
     output_file.prepare_process()
     options = options_of(arguments)
@@ -167,16 +183,8 @@ def main(arguments=None):
         if options.export:
             return write(calls, options.export, options)
         return convert(program, calls, options)
-    except torch_export.Missing as error:
-        name = str(error)
-        print(f'{name} is not installed: pip install {PIP.get(name, name)}', file=sys.stderr)
-        return 1
-    except torch_export.Usage as error:
-        print(error, file=sys.stderr)
-        return 2
-    except torch_export.CannotExport as error:
-        print(f'{options.model}: {error}', file=sys.stderr)
-        return 3
+    except EXPORT_ERRORS as error:
+        return report(error, options.model)
 
 
 if __name__ == '__main__':

@@ -259,16 +259,8 @@ def main():
     for model in models:
         try:
             text = shape_file(program, model)
-        except torch_export.Missing as error:
-            name = str(error)
-            print(f'{name} is not installed: pip install {from_torch.PIP.get(name, name)}', file=sys.stderr)
-            return 1
-        except torch_export.Usage as error:
-            print(error, file=sys.stderr)
-            return 2
-        except torch_export.CannotExport as error:
-            print(f'{model.name}: {error}', file=sys.stderr)
-            return 3
+        except from_torch.EXPORT_ERRORS as error:
+            return from_torch.report(error, model.name)
         code = output_file.write(text, options.folder / (model.name + '.json'))
         if code:
             return code

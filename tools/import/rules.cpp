@@ -551,7 +551,7 @@ view embedding(converter& to, const view& table) {
 view slice_of(converter& to, view x, std::size_t axis, std::int64_t begin, std::int64_t size,
               const dims& result);
 
-/// A copy of as many elements as `length` positions along an axis have, if there are so many.
+/// A copy of as many elements as `length` positions along an axis have, if it has as many.
 view copy_of(converter& to, const view& x, std::size_t axis, std::int64_t length) {
   if (length < x.extents[axis]) return slice_of(to, x, axis, 0, length, to.extents());
   return to.append(op::slice{x.extents, {static_cast<std::int64_t>(axis)}, {0}, length}, {x})
