@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""Gives `layerbench import` damaged models, ONNX files and traced calls of PyTorch: each ends with a
-documented exit code, bad input names the file, messages have no control characters, what is written
+"""Gives `layerbench import` damaged models, ONNX files, traced calls of PyTorch and GGUF files: each ends
+with a documented exit code, bad input names the file, messages have no control characters, what is written
 loads again, and nothing crashes. Meant for a build with sanitizers:
 
   tests/fuzz_import.py --build build/asan --seconds 600
@@ -10,11 +10,18 @@ loads again, and nothing crashes. Meant for a build with sanitizers:
 A file that fails is kept, and how to see it again is printed; exit code 1.
 """
 import copy
+import functools
 import json
 import pathlib
+import struct
 import subprocess
+import sys
+import tempfile
 
 from by_hand import fuzz
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1] / "tools"))
+import gguf_model  # noqa: E402
 
 MODELS = pathlib.Path(__file__).parent / "data"
 CODES = {0, 3, 4}  # done, bad input, incomplete
@@ -149,11 +156,34 @@ def mutant_of_calls(draw):
     return json.dumps(root).encode()
 
 
+@functools.cache
+def small_llama(kind):
+    sizes = {"vocabulary": 64, "width": 64, "inner": 96, "depth": 2, "heads": 4, "kv_heads": 2, "d": 16,
+             "epsilon": 1e-5, "tied": False}
+    with tempfile.NamedTemporaryFile() as file:
+        gguf_model.write(file.name, "small", sizes, kind)
+        return pathlib.Path(file.name).read_bytes()
+
+
+def mutant_of_gguf(draw):
+    data = small_llama(draw.choice(["f32", "q4_0"]))
+    header = bytearray(data[:data.rindex(b"output.weight") + 64])  # weights are not read
+    for _ in range(draw.choice([0, 1, 1, 2])):
+        form = draw.choice(["<I", "<Q"])
+        at = draw.randrange(4, len(header) - 8)
+        header[at:at + struct.calcsize(form)] = struct.pack(
+            form, draw.choice(NUMBERS) % (1 << 8 * struct.calcsize(form)))
+    return damaged(draw, bytes(header)) if draw.random() < 0.5 else bytes(header)
+
+
+MUTANTS = {"onnx": mutant, "torch": mutant_of_calls, "gguf": mutant_of_gguf}
+
+
 def attack(draw, tool, stem):
     """The import of one damaged file, and what to hold of it."""
-    form = draw.choice(["onnx", "torch"])
+    form = draw.choice(sorted(MUTANTS))
     file, out = stem.with_suffix(f".{form}"), stem.with_suffix(".json")
-    file.write_bytes(mutant(draw) if form == "onnx" else mutant_of_calls(draw))
+    file.write_bytes(MUTANTS[form](draw))
 
     def wrong_with(code, errors):
         letters = errors.encode("latin-1").decode(errors="replace")  # JSON's may be any
@@ -172,7 +202,7 @@ def attack(draw, tool, stem):
         return ""
 
     words = [tool, "import", form, file, "-o", out]
-    return words + draw.choice([[], ["--allow-partial"]]), wrong_with
+    return words + ([] if form == "gguf" else draw.choice([[], ["--allow-partial"]])), wrong_with
 
 
 fuzz(__doc__, CODES, attack)
