@@ -45,12 +45,7 @@ def first_result(module, **more):
 
 def transformer(kind, arguments=None, **config):
     """A model of transformers."""
-    def make():
-        found = getattr(torch_export.package('transformers'), kind)
-        made = found.config_class(**config)
-        made.use_cache = False
-        return first_result(found(made), **(arguments or {}))
-    return make
+    return lambda: first_result(torch_export.transformers_maker(kind, **config)[0](), **(arguments or {}))
 
 
 def language_model(kind, **config):
