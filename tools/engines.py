@@ -54,8 +54,9 @@ ENGINES = ('torch', 'torch_compile', 'onnxruntime', 'openvino')
 IN_S8 = ('onnxruntime', 'openvino')
 # They say which layers they join.
 JOINING = {'openvino': 'OpenVINO', 'onnxruntime': 'ONNX Runtime'}
-# Types of llama.cpp's weights: the type of the step in bench_model, and its options.
-LLAMA_TYPES = {'f32': ('f32', []), 'bf16': ('bf16', []), 'q4_0': ('bf16', ['--fusion=w4'])}
+# Types of llama.cpp's weights: the type of the step in bench_model, that of keys and values in llama.cpp, and
+# options of bench_model.
+LLAMA_TYPES = {'f32': ('f32', 'f16', []), 'bf16': ('bf16', 'bf16', []), 'q4_0': ('bf16', 'bf16', ['--fusion=w4'])}
 # Fields of a row that llama-bench does not measure. `cpu_time`, which rows need, is wall time.
 NOT_BY_LLAMA = ('clock_s', 'cpu_s', 'disturbed', 'verified')
 WORKER = [sys.executable, str(pathlib.Path(__file__).resolve().parent / 'engine_worker.py')]
@@ -791,7 +792,7 @@ def measure_overhead(options, results):
 
 def llama_tests(options, path, threads, processors):
     """What llama-bench prints of a prompt and of tokens behind it, in this order. Throws Failed."""
-    cache = LLAMA_TYPES[options.dtype][0]
+    cache = LLAMA_TYPES[options.dtype][1]
     environment = environment_of(path.parent, processors)
     command = [options.llama_bench, '-m', path, '-t', threads, '-r', options.rounds, '-o', 'json',
                '-ngl', 0, '-ctk', cache, '-ctv', cache]
@@ -822,10 +823,10 @@ def llama_tests(options, path, threads, processors):
 def measure_llama(options, results):
     """Measures llama.cpp, and then the layers of the same steps. Throws Failed."""
     shown = show(options, options.model, 1)
-    dtype, more = LLAMA_TYPES[options.dtype]
+    dtype, cache, more = LLAMA_TYPES[options.dtype]
     results.context['clock'] = 'wall time'
     results.context['llama_cpp_settings'] = (
-        f'weights {options.dtype}, keys and values {dtype}, prompt {options.prompt}, '
+        f'weights {options.dtype}, keys and values {cache}, prompt {options.prompt}, '
         f'{options.generate} tokens behind {options.context}')
     # The tokens of a step and those before it; generated ones are in the middle of all.
     steps = ((options.prompt, 0), (1, options.context + max(1, options.generate // 2)))
