@@ -202,6 +202,7 @@ TEST(PyTorchTrace, OpsThatComputeBecomeLayers) {
   EXPECT_EQ(macs(0), 64LL * 3 * 49 * 56 * 56);
   EXPECT_EQ(macs(7), 63LL * 64 * 9 * 28 * 28);
   EXPECT_EQ(macs(9), 63LL * 256);
+  EXPECT_EQ(net.count("activation kind:leaky"), 0);
   for (const char* op : {"batchnorm", "activation", "pool", "add", "layernorm", "softmax"}) {
     EXPECT_GE(net.count(op), 1) << op;
   }
@@ -240,6 +241,12 @@ TEST(PyTorchTrace, InnerAndOuterOps) {
               ElementsAre("outer"));
   EXPECT_THAT(kinds_of(event("aten::mm", 0, 100, sizes) + event("aten::copy_", 10, 80)),
               ElementsAre("matmul"));
+  // Equal sources are no result.
+  const result::verbose_log equal = trace_of(
+      '[' +
+      event("aten::cat", 0, 9, R"("Input Dims":[[[2,4],[2,4]],[]],"Concrete Inputs":["","1"])") +
+      ']');
+  EXPECT_EQ(equal.primitives[0].problem, "2x4:2x4:2x8");
   // Ops that overlap without being within each other are both calls.
   EXPECT_THAT(kinds_of(event("one", 0, 100) + event("other", 90, 100)),
               ElementsAre("one", "other"));
