@@ -309,7 +309,7 @@ entry copy(const verbose_primitive& of) {
 
 entry entry_of(const verbose_primitive& of) {
   if (of.prop.starts_with("backward")) throw not_a_layer{of.prop};
-  if (of.engine != "cpu") throw not_a_layer{"engine " + of.engine};
+  if (of.engine != "cpu" && of.engine != "cuda") throw not_a_layer{"engine " + of.engine};
   if (of.problem.empty()) throw not_a_layer{"its sizes are not in the log"};
   if (of.kind == "convolution" || of.kind == "deconvolution") return convolution(of);
   if (of.kind == "matmul" || of.kind == "inner_product") return product(of);
