@@ -84,6 +84,7 @@ const std::vector<permission> other_headers{
     {"oneapi/dnnl/", {"backend/onednn/"}},
     {"cuda_runtime_api.h", {"backend/cuda/", "backend/nccl/", "backend/nccl_mpi/"}},
     {"google/protobuf/", {"tools/import/read_onnx.cpp"}},
+    {"sqlite3.h", {"tools/import/read_nsys.cpp"}},
     {"hwloc", {"topology/hwloc.hpp"}},
     {"nvrtc.h", {"backend/cuda/"}},
     {"cudnn", {"backend/cudnn/"}},

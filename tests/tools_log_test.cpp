@@ -16,6 +16,9 @@
 #include <gmock/gmock.h>
 
 #include <fmt/format.h>
+#if LAYERBENCH_HAS_SQLITE
+#include <sqlite3.h>
+#endif
 
 #include <layerbench/analysis/explain/explain.hpp>
 #include <layerbench/analysis/explain/text.hpp>
@@ -44,7 +47,7 @@ using ::testing::SizeIs;
 using tool::importer::logged_model;
 
 std::string path_of(const std::string& name) {
-  return LAYERBENCH_SOURCE_DIR "/tests/data/verbose/" + name;
+  return std::filesystem::path(LAYERBENCH_SOURCE_DIR "/tests/data/verbose/") / name;
 }
 
 std::string text_of(const std::string& name) {
@@ -202,6 +205,7 @@ TEST(PyTorchTrace, OpsThatComputeBecomeLayers) {
   EXPECT_EQ(macs(0), 64LL * 3 * 49 * 56 * 56);
   EXPECT_EQ(macs(7), 63LL * 64 * 9 * 28 * 28);
   EXPECT_EQ(macs(9), 63LL * 256);
+  EXPECT_EQ(net.count("activation kind:leaky"), 0);
   for (const char* op : {"batchnorm", "activation", "pool", "add", "layernorm", "softmax"}) {
     EXPECT_GE(net.count(op), 1) << op;
   }
@@ -240,6 +244,12 @@ TEST(PyTorchTrace, InnerAndOuterOps) {
               ElementsAre("outer"));
   EXPECT_THAT(kinds_of(event("aten::mm", 0, 100, sizes) + event("aten::copy_", 10, 80)),
               ElementsAre("matmul"));
+  // Equal sources are no result.
+  const result::verbose_log equal = trace_of(
+      '[' +
+      event("aten::cat", 0, 9, R"("Input Dims":[[[2,4],[2,4]],[]],"Concrete Inputs":["","1"])") +
+      ']');
+  EXPECT_EQ(equal.primitives[0].problem, "2x4:2x4:2x8");
   // Ops that overlap without being within each other are both calls.
   EXPECT_THAT(kinds_of(event("one", 0, 100) + event("other", 90, 100)),
               ElementsAre("one", "other"));
@@ -412,6 +422,188 @@ TEST(Trace, DeepListsAreRead) {
       deep + "}}]}");
   EXPECT_EQ(log.records.size() + log.damaged, 1);
 }
+
+#if LAYERBENCH_HAS_SQLITE
+
+/// Writes an export of Nsight Systems: its tables and PyTorch's ranges, which are real, and `rows`,
+/// invented work of a GPU.
+void write_export(const std::string& file, const std::string& rows) {
+  std::filesystem::remove(file);
+  sqlite3* database = nullptr;
+  ASSERT_EQ(sqlite3_open(file.c_str(), &database), SQLITE_OK);
+  for (const std::string& sql : {"BEGIN;" + text_of("nsys.sql"), rows, std::string("COMMIT")}) {
+    char* wrong = nullptr;
+    sqlite3_exec(database, sql.c_str(), nullptr, nullptr, &wrong);
+    ASSERT_EQ(wrong, nullptr) << wrong;
+  }
+  sqlite3_close(database);
+}
+
+/// A kernel that `thread` starts at `at`, with its correlation as its number.
+std::string kernel(int number, const std::string& thread, const std::string& at, double begin,
+                   double duration, const std::string& name) {
+  return fmt::format(
+      "INSERT INTO StringIds VALUES ({0}, '{5}');"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_RUNTIME VALUES ({2}, {2} + 9, 0, {1}, {0}, 0, 0, NULL);"
+      "INSERT INTO CUPTI_ACTIVITY_KIND_KERNEL VALUES ({3}, {3} + {4}, 0, 1, 7, {0},"
+      "  {1} - {1} % 16777216, {0}, {0}, {0}, 0, 0, 9, 1, 1, 1, 1, 1, 1, 0, 0, 0, 0, {0}, 0, 0, "
+      "0);",
+      number, thread, at, begin, duration, name);
+}
+
+/// A kernel of number + 1 microseconds in the middle of the ops of all steps that compute.
+std::string kernels_of_ops() {
+  constexpr std::string_view text =
+      "(SELECT {} FROM NVTX_EVENTS WHERE text LIKE 'aten::{},%' "
+      "ORDER BY start LIMIT 1 OFFSET {})";
+  const auto of = [&](std::string_view column, std::string_view op, int i) {
+    return fmt::format(fmt::runtime(text), column, op, i);
+  };
+  std::string rows;
+  int number = 0;
+  for (int step = 0; step < 3; ++step) {
+    for (const auto& [op, calls] :
+         std::vector<std::pair<std::string, int>>{{"mkldnn_convolution", 3},
+                                                  {"native_batch_norm", 1},
+                                                  {"clamp_min", 2},
+                                                  {"max_pool2d_with_indices", 1},
+                                                  {"add", 1},
+                                                  {"sum", 1},
+                                                  {"addmm", 2},
+                                                  {"gelu", 1},
+                                                  {"native_layer_norm", 1},
+                                                  {"_softmax", 1}}) {
+      for (int i = 0; i < calls; ++i, ++number) {
+        rows +=
+            kernel(number, of("globalTid", op, 0), of("(start + end) / 2", op, step * calls + i),
+                   1e10 + 30'000 * number, 1000 * (1 + number % 14), "invented_" + op);
+      }
+    }
+  }
+  return rows;
+}
+
+TEST(NsightSystems, TimesAddUpAndOpsBecomeLayers) {
+  const testing::temporary_directory directory;
+  const std::string file = (directory.path() / "app.sqlite").string();
+  write_export(file, kernels_of_ops());
+  const imported net(file);
+  EXPECT_EQ(net.log.library, "PyTorch");
+  EXPECT_EQ(net.step.calls.size(), 14);
+  EXPECT_EQ(net.step.place.steps, 2);
+  EXPECT_NEAR(net.step.seconds, 105e-6, 1e-9);
+  const json::value found = explained(file);
+  EXPECT_NEAR(found.at("seconds_per_step"), 315e-6, 1e-9);
+  // From the begin of the first kernel to the end of the last.
+  EXPECT_NEAR(found.at("seconds_per_step").get<double>() +
+                  found.at("between_seconds_per_step").get<double>(),
+              41 * 30e-6 + 14e-6, 1e-9);
+  EXPECT_EQ(found.at("gains").size(), 1);  // no vectors, no instruction set
+  EXPECT_TRUE(net.model.unknown.empty());
+  ASSERT_EQ(net.count("conv "), 3);
+  EXPECT_EQ(net.count("activation kind:leaky"), 0);
+  EXPECT_FALSE(net.model.has_types);
+  const op::any& conv = *net.model.layers[0].op;
+  EXPECT_EQ(conv.work(op::pass::fwd).macs, 64LL * 3 * 49 * 56 * 56);  // by the op that reads it
+  const op::any& gemm = *net.model.layers[9].op;
+  EXPECT_EQ(gemm.work(op::pass::fwd).macs, 63 * 256);
+  EXPECT_EQ(json::write_fields(gemm.fields()).at("bias"), json::value(true));
+  // The export has no types, so times in any type count, but not in two.
+  const auto with = [&](const std::string& types) {
+    std::string rows;
+    for (const char type : types) {
+      rows +=
+          fmt::format(R"({}{{"name": "gemm/fwd/cublas/{}f16/a/gemm_1/batch:1/cache:hot",)"
+                      R"("run_type": "iteration", "iterations": 1, "real_time": 7, "cpu_time": 7,)"
+                      R"("time_unit": "ns", "label": "key={};algo=a;state=s"}})",
+                      rows.empty() ? "" : ",", type == 'b' ? "b" : "", gemm.key());
+    }
+    const std::string results = (directory.path() / "r.json").string();
+    std::ofstream(results) << R"({"context": {"layerbench_format": "1"}, "benchmarks": [)" << rows
+                           << "]}";
+    return testing::run(LAYERBENCH_TOOL, {"explain", file, results, "--format=json"});
+  };
+  const json::value measured = json::value::parse(with("f").out).at("calls")[9];
+  EXPECT_NEAR(measured.at("seconds_here").at("hot").get<double>(), 7e-9, 1e-15);
+  EXPECT_EQ(with("fb").exit_code, static_cast<int>(exit_code::bad_input));
+}
+
+TEST(NsightSystems, WorkBesideRangesIsListed) {
+  const testing::temporary_directory directory;
+  const std::string file = (directory.path() / "app.sqlite").string();
+  const std::string thread = "(SELECT max(globalTid) FROM NVTX_EVENTS)";
+  const std::string within = "(SELECT start + 1 FROM NVTX_EVENTS WHERE text LIKE 'aten::gelu,%')";
+  write_export(file, kernel(1, thread, within, 1e6, 4000, "in") +
+                         kernel(2, thread, "5", 2e6, 1000, "early") +
+                         kernel(3, thread + " + 1", within, 3e6, 1000, "other thread") +
+                         kernel(4, "77", within, 4e6, 1000, "\x1b[2J") +
+                         "INSERT INTO CUPTI_ACTIVITY_KIND_MEMCPY(start, end, deviceId, contextId, "
+                         "streamId, correlationId, globalPid, bytes, copyKind) VALUES (5000000, "
+                         "5001000, 0, 1, 7, 1, " +
+                         thread + " & ~16777215, 8, 1);");
+  const imported net(file);
+  ASSERT_THAT(net.log.records, SizeIs(5));
+  EXPECT_THAT(net.ops, ElementsAre(HasSubstr("gelu")));
+  EXPECT_THAT(net.model.unknown, SizeIs(4));
+  const testing::outcome lacks = testing::run(LAYERBENCH_TOOL, {"import", "verbose", file});
+  EXPECT_EQ(lacks.exit_code, static_cast<int>(exit_code::incomplete));
+  EXPECT_THAT(lacks.err, mentions("early", "other thread", "memcpy to device", "12.5 %", "50.0 %"));
+  EXPECT_THAT(lacks.err, ::testing::Not(HasSubstr("\x1b")));
+  write_export(file, "DELETE FROM NVTX_EVENTS;" + kernel(1, "5", "5", 1e6, 1000, "k"));
+  EXPECT_THAT(tool::importer::read_log(file).notes, ElementsAre(HasSubstr("record_shapes")));
+}
+
+TEST(NsightSystems, BadFilesAreRefused) {
+  const testing::temporary_directory directory;
+  const std::string file = (directory.path() / "app.sqlite").string();
+  const auto refused = [&] {
+    const testing::outcome done = testing::run(LAYERBENCH_TOOL, {"explain", file});
+    EXPECT_EQ(done.exit_code, static_cast<int>(exit_code::bad_input)) << done.out;
+    EXPECT_THAT(done.err, HasSubstr("app.sqlite"));
+    return done.err;
+  };
+  write_export(file, "");  // as it was on a machine without a GPU
+  EXPECT_THAT(refused(), HasSubstr("--trace=cuda,nvtx"));
+  write_export(file, kernels_of_ops() + "ALTER TABLE NVTX_EVENTS RENAME textId TO x;");
+  EXPECT_THAT(refused(), HasSubstr("textId"));
+  write_export(file,
+               "DROP TABLE CUPTI_ACTIVITY_KIND_KERNEL; CREATE VIEW CUPTI_ACTIVITY_KIND_KERNEL "
+               "AS WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i FROM n) SELECT i FROM n;");
+  EXPECT_THAT(refused(), HasSubstr("--trace=cuda,nvtx"));
+  std::ofstream(file) << "NVIDIA Tegra Profiler Report 1.";
+  EXPECT_THAT(refused(), HasSubstr("nsys export"));
+  write_export(file, kernels_of_ops());
+  std::ostringstream text;
+  text << std::ifstream(file, std::ios::binary).rdbuf();
+  std::mt19937 dice(7);
+  for (int i = 0; i < 60; ++i) {
+    std::string damaged = text.str().substr(0, i % 4 == 0 ? dice() % text.str().size() : 1U << 30U);
+    for (int changes = 0; changes < 40; ++changes) {
+      if (damaged.size() > 16)
+        damaged[16 + dice() % (damaged.size() - 16)] = static_cast<char>(dice());
+    }
+    std::ofstream(file, std::ios::binary) << damaged;
+    try {
+      const result::verbose_log log = tool::importer::read_log(file);
+      EXPECT_FALSE(log.records.empty());
+      static_cast<void>(tool::importer::logged_model_of(log, result::step_of(log)));
+    } catch (const bad_input&) {  // damaged where it matters
+    }
+  }
+}
+
+#else
+
+TEST(NsightSystems, SaysWhatIsMissing) {
+  const testing::temporary_directory directory;
+  const std::string file = (directory.path() / "app.sqlite").string();
+  std::ofstream(file) << "SQLite format 3";
+  const testing::outcome done = testing::run(LAYERBENCH_TOOL, {"explain", file});
+  EXPECT_EQ(done.exit_code, 77);
+  EXPECT_THAT(done.err, mentions("libsqlite3-dev"));
+}
+
+#endif
 
 TEST(Trace, NoMutationCrashes) {
   std::mt19937 dice(7);

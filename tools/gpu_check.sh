@@ -78,9 +78,9 @@ wrong_usage() {
 
 build_programs() {
   tools/setup.sh --dev
-  # Ranks are for other programs, and a machine with a GPU may have neither oneDNN nor protobuf.
+  # Ranks are for other programs, and a machine with a GPU may have neither oneDNN nor protobuf nor SQLite.
   cmake --preset cuda -B "$1" -DCMAKE_BUILD_TYPE=Release -DLAYERBENCH_TESTS=ON \
-    -DLAYERBENCH_ONEDNN=OFF -DLAYERBENCH_MPI=OFF -DLAYERBENCH_PROTOBUF=OFF >/dev/null
+    -DLAYERBENCH_ONEDNN=OFF -DLAYERBENCH_MPI=OFF -DLAYERBENCH_PROTOBUF=OFF -DLAYERBENCH_SQLITE=OFF >/dev/null
   cmake --build "$1" --target "${programs[@]}" layerbench_tool backend_tests session_tests device_properties
 }
 

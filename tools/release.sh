@@ -16,7 +16,7 @@ git archive --prefix="layerbench-$version/" -o "$files/layerbench-$version.tar.g
 tools/wheel.sh
 cp build/wheels/*.whl "$files"
 cmake --preset release -B "$build" -DLAYERBENCH_TESTS=OFF -DLAYERBENCH_PORTABLE=ON -DLAYERBENCH_MPI=ON \
-  -DLAYERBENCH_PROTOBUF=ON >/dev/null
+  -DLAYERBENCH_PROTOBUF=ON -DLAYERBENCH_SQLITE=ON >/dev/null
 cmake --build "$build"
 (cd "$build" && cpack -G DEB -B "$files")
 rm -rf "$files/_CPack_Packages"

@@ -16,7 +16,7 @@ set -euo pipefail
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(g++ cmake ninja-build libbenchmark-dev nlohmann-json3-dev libcli11-dev libfmt-dev
-  libhwloc-dev libprotobuf-dev)
+  libhwloc-dev libprotobuf-dev libsqlite3-dev)
 if [[ "${1:-}" == --dev ]]; then
   packages+=(ccache libgtest-dev libbenchmark-tools python3-scipy python3-jsonschema
     python3-pandas python3-matplotlib python3-yaml mypy dpkg-dev file lintian zsh fish

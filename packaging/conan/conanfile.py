@@ -45,7 +45,7 @@ class Layerbench(ConanFile):
         toolchain.cache_variables.update({
             "LAYERBENCH_ONEDNN": bool(self.options.onednn), "LAYERBENCH_PROGRAMS": bool(self.options.programs),
             "LAYERBENCH_TESTS": False, "LAYERBENCH_MKL": "OFF", "LAYERBENCH_OPENBLAS": "OFF", "LAYERBENCH_MPI": "OFF",
-            "LAYERBENCH_PROTOBUF": "OFF"})
+            "LAYERBENCH_PROTOBUF": "OFF", "LAYERBENCH_SQLITE": "OFF"})
         toolchain.generate()
         CMakeDeps(self).generate()
 

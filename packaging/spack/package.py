@@ -36,4 +36,4 @@ class Layerbench(CMakePackage):
 
     def cmake_args(self):
         optional = [self.define_from_variant(f"LAYERBENCH_{name.upper()}", name) for name in ("mpi", "onednn", "protobuf")]
-        return [self.define("LAYERBENCH_TESTS", False), *optional]
+        return [self.define("LAYERBENCH_TESTS", False), self.define("LAYERBENCH_SQLITE", False), *optional]

@@ -45,7 +45,7 @@ constexpr op_words all_words[]{
     {"GlobalMaxPool", "pooling", "pooling_max"},
     {"GlobalAveragePool", "pooling", "pooling_avg_include_padding"},
     {"ReduceMean", "pooling", "pooling_avg_include_padding"},
-    {"Relu", "eltwise", "eltwise_relu"},
+    {"Relu", "eltwise", "eltwise_relu alpha:0"},
     {"Clip", "eltwise", "eltwise_relu6"},
     {"LeakyRelu", "eltwise", "eltwise_leaky_relu"},
     {"Elu", "eltwise", "eltwise_elu"},
@@ -78,6 +78,10 @@ constexpr op_words all_words[]{
     {"Reorder", "reorder"},
     // PyTorch
     {"aten::mkldnn_convolution", "convolution", "", 0, 1, 2, absent, 4, 3, 5, 6},
+    {"aten::cudnn_convolution", "convolution", "", 0, 1, absent, absent, 3, 2, 4, 5},
+    {"aten::cudnn_convolution_relu", "convolution", "", 0, 1, 2, absent, 3, 4, 5, 6},
+    {"aten::cudnn_convolution_transpose", "deconvolution", "", 0, 1, absent, absent, 4, 2, 5, 6},
+    {"aten::_conv_depthwise2d", "convolution", "", 0, 1, 3, absent, 4, 5, 6},
     {"aten::_slow_conv2d_forward", "convolution", "", 0, 1, 3, absent, 4, 5},
     {"aten::slow_conv_dilated2d", "convolution", "", 0, 1, 3, absent, 4, 5, 6},
     {"aten::slow_conv_transpose2d", "deconvolution", "", 0, 1, 3, absent, 4, 5, 7},
@@ -88,7 +92,7 @@ constexpr op_words all_words[]{
     {"aten::max_pool2d_with_indices", "pooling", "pooling_max", 0, 1, 2, 1, 2, 3, 4},
     {"aten::avg_pool2d", "pooling", "pooling_avg_include_padding", 0, 1, 2, 1, 2, 3},
     {"aten::mean", "pooling", "pooling_avg_include_padding"},
-    {"aten::relu", "eltwise", "eltwise_relu"},
+    {"aten::relu", "eltwise", "eltwise_relu alpha:0"},
     {"aten::hardtanh", "eltwise", "eltwise_relu6"},
     {"aten::leaky_relu", "eltwise", "eltwise_leaky_relu"},
     {"aten::elu", "eltwise", "eltwise_elu"},
@@ -103,6 +107,7 @@ constexpr op_words all_words[]{
     {"aten::_softmax", "softmax"},
     {"aten::native_layer_norm", "layer_normalization", "", 0, 2, 3},
     {"aten::native_batch_norm", "batch_normalization"},
+    {"aten::cudnn_batch_norm", "batch_normalization"},
     {"aten::cat", "concat"},
     {"aten::copy_", "reorder", "", 1, absent, absent},
 };
@@ -280,7 +285,12 @@ class translator {
       groups = channels % wei[1] == 0 ? channels / wei[1] : 1;
     }
     const std::int64_t results = is_transposed ? std::min(max_size, wei[1] * groups) : wei[0];
-    if (dst_.extents.empty()) dst_.extents = {src_.extents[0], results};
+    if (dst_.extents.empty()) {
+      // Neither the result nor the stride is in the log.
+      if (call_.op.starts_with("aten::") && !setting(words_.stride, 0)) return false;
+      dst_.extents = {src_.extents[0], results};
+    }
+    if (call_.op.starts_with("aten::") && dst_.extents[1] != results) return false;
     into_.problem =
         fmt::format("g{}mb{}_ic{}oc{}", groups, src_.extents[0], channels, dst_.extents[1]);
     windows({wei.begin() + 2, wei.end()}, is_transposed);
@@ -292,10 +302,12 @@ class translator {
   void add_weights(std::int64_t results) {
     into_.memory += ' ' + tensor("wei", wei_);
     const bool has_bias = !bias_.extents.empty() && elements(bias_.extents) == results;
+    if (has_bias && bias_.type.empty()) bias_.type = "any";
     if (has_bias) into_.memory += ' ' + tensor("bia", bias_);
     for (std::size_t i = 2; i < call_.inputs.size() && !call_.outputs.empty(); ++i) {
       const bool is_bias = has_bias && i == words_.bias;
-      if (!is_bias && input(i).extents == dst_.extents) into_.attributes = "attr-post-ops:sum";
+      const bool is_other = is_bias || i == words_.wei;
+      if (!is_other && input(i).extents == dst_.extents) into_.attributes = "attr-post-ops:sum";
     }
   }
 
@@ -403,6 +415,16 @@ class translator {
     }
     if (!axis) return false;
     into_.auxiliary = fmt::format("axis:{}", *axis);
+    // Equal sources are told from a result only if there is one.
+    if (dst_.extents.size() != src_.extents.size()) {
+      dst_.extents = src_.extents;
+      dst_.extents[*axis] = 0;
+      for (const logged_operand& one : call_.inputs) {
+        if (one.extents.size() != src_.extents.size()) continue;
+        dst_.extents[*axis] = std::min(max_size, dst_.extents[*axis] + one.extents[*axis]);
+      }
+    }
+    into_.problem += ':' + joined(dst_.extents, "x");
     return true;
   }
 

@@ -11,8 +11,8 @@
 namespace layerbench::tool::importer {
 
 /// Reads the log of an application, by its content: oneDNN's verbose lines, ONNX Runtime's profile,
-/// PyTorch's Chrome trace, OpenVINO's execution graph or performance counters. "-" is stdin. Throws
-/// bad_input for a file that cannot be read or has no call.
+/// PyTorch's Chrome trace, OpenVINO's execution graph or performance counters, Nsight Systems'
+/// export. "-" is stdin. Throws bad_input for a file that cannot be read or has no call.
 [[nodiscard]] result::verbose_log read_log(const std::filesystem::path& path);
 
 /// Reads a trace in the Trace Event Format: ONNX Runtime's profile, or PyTorch's (Kineto). Of
@@ -27,5 +27,12 @@ namespace layerbench::tool::importer {
 /// Reads the performance counters that OpenVINO's benchmark_app writes (CSV). Throws bad_input if
 /// no layer was executed.
 [[nodiscard]] result::verbose_log read_counters(std::istream& text, std::string file);
+
+/// Reads a report that Nsight Systems exported to SQLite; `name` is that of the file for people.
+/// The work of a GPU that starts in a range with sizes, as PyTorch's emit_nvtx() writes them, is a
+/// call; other work is a call without sizes. Throws bad_input where there is none, and unavailable
+/// in a build without SQLite.
+[[nodiscard]] result::verbose_log read_nsys(const std::filesystem::path& path,
+                                            const std::string& name);
 
 }  // namespace layerbench::tool::importer

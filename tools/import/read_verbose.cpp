@@ -309,7 +309,7 @@ entry copy(const verbose_primitive& of) {
 
 entry entry_of(const verbose_primitive& of) {
   if (of.prop.starts_with("backward")) throw not_a_layer{of.prop};
-  if (of.engine != "cpu") throw not_a_layer{"engine " + of.engine};
+  if (of.engine != "cpu" && of.engine != "cuda") throw not_a_layer{"engine " + of.engine};
   if (of.problem.empty()) throw not_a_layer{"its sizes are not in the log"};
   if (of.kind == "convolution" || of.kind == "deconvolution") return convolution(of);
   if (of.kind == "matmul" || of.kind == "inner_product") return product(of);
@@ -336,7 +336,9 @@ class layer_maker {
   layer_maker(const result::verbose_log& log, const result::verbose_step& step)
       : log_(log), step_(step) {
     find_readers_of_reorders();
-    model_.type = usual_type();
+    const std::string type = usual_type();
+    model_.has_types = !type.empty();
+    model_.type = model_.has_types ? type : "f32";
   }
 
   [[nodiscard]] logged_model take() {
@@ -410,11 +412,14 @@ class layer_maker {
     return model_.layers[i].reorders_for && packs_[*model_.layers[i].reorders_for];
   }
 
-  /// Which calls of the step are in the order of frameworks' memory, by their sources.
+  /// Which calls of the step are in the order of frameworks' memory, by their sources; empty if
+  /// the log has no orders.
   [[nodiscard]] std::string layout() const {
     double seconds[3] = {0, 0, 0};  // nchw nhwc any
+    bool has_orders = false;
     for (std::size_t i = 0; i < step_.calls.size(); ++i) {
       const verbose_tensor src = primitive(i).tensor("src");
+      has_orders = has_orders || !src.tag.empty();
       const bool is_reordered = is_in_other(i) && model_.layers[i].reordered != "wei";
       if (primitive(i).kind == "reorder" && !is_reordered) continue;
       const bool is_image = src.tag.size() > 3;
@@ -422,12 +427,13 @@ class layer_maker {
       if (src.tag == "acdb") seconds[1] += step_.calls[i].seconds;
       if (is_image && !op::is_permutation(src.tag)) seconds[2] += step_.calls[i].seconds;
     }
+    if (!has_orders) return {};
     // What a layer reorders itself comes in blocks to the library's call.
     if (seconds[0] > 0) return seconds[0] + seconds[2] >= seconds[1] ? "nchw" : "nhwc";
     return seconds[2] > seconds[1] ? "any" : "nhwc";
   }
 
-  /// The data type of most of the time.
+  /// The data type of most of the time; empty if the log has none.
   [[nodiscard]] std::string usual_type() const {
     std::map<std::string, double> seconds;
     for (std::size_t i = 0; i < step_.calls.size(); ++i) {
@@ -436,7 +442,7 @@ class layer_maker {
     }
     const auto most =
         std::ranges::max_element(seconds, {}, [](const auto& one) { return one.second; });
-    return most == seconds.end() ? "f32" : most->first;
+    return most == seconds.end() ? "" : most->first;
   }
 
   [[nodiscard]] static std::optional<dtype> dtype_named(std::string_view type) {
@@ -641,9 +647,11 @@ void report_logged(const result::verbose_log& log, const result::verbose_step& s
     say(fmt::format(
         "{} layers of {} calls of a step; {} steps in {} calls, the first {} before them", layers,
         step.calls.size(), step.place.steps, log.records.size(), step.place.first));
-    say(fmt::format("measure them under the log's conditions: --dtype={} --layout={}{}", model.type,
-                    model.layout,
-                    log.threads > 0 ? fmt::format(" --threads={}", log.threads) : ""));
+    std::string conditions;
+    if (model.has_types) conditions += " --dtype=" + model.type;
+    if (!model.layout.empty()) conditions += " --layout=" + model.layout;
+    if (log.threads > 0) conditions += fmt::format(" --threads={}", log.threads);
+    if (!conditions.empty()) say("measure them under the log's conditions:" + conditions);
   }
   if (!model.unknown.empty() && !allow_partial) {
     throw error(fmt::format("{}: no shape file without these calls, {} of the time; "

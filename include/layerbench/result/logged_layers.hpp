@@ -24,8 +24,9 @@ struct logged_layer {
 /// The calls of a step as layers, and the options that measure them as in the log.
 struct logged_layers {
   std::vector<logged_layer> layers;  ///< for each call of the step
-  std::string type;                  ///< for --dtype
-  std::string layout;                ///< for --layout
+  std::string type;                  ///< for --dtype; f32 if the log has no types
+  bool has_types = false;            ///< whether the log has types
+  std::string layout;                ///< for --layout; empty: the log has no memory orders
 };
 
 }  // namespace layerbench::result

@@ -1,10 +1,13 @@
 # SPDX-FileCopyrightText: 2026 the layerbench authors
 # SPDX-License-Identifier: Apache-2.0
-"""Writes logs of ONNX Runtime, OpenVINO and PyTorch: `frameworks.py LOG FILE`, see README.md."""
+"""Writes logs of ONNX Runtime, OpenVINO, PyTorch and Nsight Systems: `frameworks.py LOG FILE`, see
+README.md."""
 import glob
 import json
 import os
+import re
 import shutil
+import sqlite3
 import subprocess
 import sys
 import tempfile
@@ -85,7 +88,7 @@ def counters(model, folder):
     return glob.glob(f'{folder}/*counters*.csv')[0]
 
 
-def pytorch(folder, trains):
+def pytorch(folder, trains=False, emits=False):
     import torch
     from torch import nn
     from torch.profiler import ProfilerActivity, profile
@@ -127,6 +130,12 @@ def pytorch(folder, trains):
 
     net.train(trains)
     step()
+    if emits:
+        torch.cuda.synchronize = lambda: None  # ranges need no GPU, but a build of PyTorch for one
+        with torch.autograd.profiler.emit_nvtx(record_shapes=True):
+            for _ in range(3):
+                step()
+        return os.devnull
     with profile(activities=[ProfilerActivity.CPU], record_shapes=True) as trace:
         for _ in range(3):
             step()
@@ -139,21 +148,46 @@ def pytorch(folder, trains):
     return f'{folder}/trace.json'
 
 
+def nsight_systems(folder):
+    """The tables that layerbench reads, as SQL: with the ranges of PyTorch, but without rows of a
+    GPU, since there was none."""
+    report = f'{folder}/report'
+    subprocess.run(['nsys', 'profile', '--trace=nvtx', '--sample=none', '--cpuctxsw=none', '-o',
+                    report, sys.executable, __file__, 'ranges', os.devnull],
+                   check=True, stdout=sys.stderr)
+    subprocess.run(['nsys', 'export', '--type=sqlite', '--lazy=false', '-o', f'{report}.sqlite',
+                    f'{report}.nsys-rep'], check=True, stdout=sys.stderr)
+    tables = sqlite3.connect(f'{report}.sqlite')
+    names = ['StringIds', 'NVTX_EVENTS'] + [
+        f'CUPTI_ACTIVITY_KIND_{kind}' for kind in ('RUNTIME', 'KERNEL', 'MEMCPY', 'MEMSET')]
+    with open(f'{folder}/nsys.sql', 'w', encoding='utf-8') as file:
+        for name in names:
+            schema, = tables.execute('SELECT sql FROM sqlite_master WHERE name = ?', [name])
+            print(re.sub(r'\s+', ' ', re.sub(r'--.*', '', schema[0])) + ';', file=file)
+        print('INSERT INTO NVTX_EVENTS(start, end, eventType, text, globalTid) VALUES', file=file)
+        rows = tables.execute('SELECT start, end, eventType, text, globalTid FROM NVTX_EVENTS')
+        print(',\n'.join(str(row) for row in rows) + ';', file=file)
+    return file.name
+
+
 def main():
     log, file = sys.argv[1:]
     with tempfile.TemporaryDirectory() as folder:
         model = os.path.join(folder, 'cnn.onnx')
-        if not log.startswith('pytorch'):
+        if log.startswith('o'):
             write_model(model)
         made = {
             'onnxruntime': lambda: onnxruntime(model, folder, 'ORT_ENABLE_EXTENDED'),
             'onnxruntime_blocks': lambda: onnxruntime(model, folder, 'ORT_ENABLE_ALL'),
             'openvino': lambda: openvino(model, folder),
             'openvino_counters': lambda: counters(model, folder),
-            'pytorch': lambda: pytorch(folder, False),
-            'pytorch_training': lambda: pytorch(folder, True),
+            'pytorch': lambda: pytorch(folder),
+            'pytorch_training': lambda: pytorch(folder, trains=True),
+            'nsys': lambda: nsight_systems(folder),
+            'ranges': lambda: pytorch(folder, emits=True),
         }[log]()
-        shutil.move(made, file)
+        if file != os.devnull:
+            shutil.move(made, file)
 
 
 if __name__ == '__main__':

@@ -84,8 +84,8 @@ class measured_calls {
       for (const result::measurement& row : file.rows) {
         const result::case_name& of = row.name.model_case;
         std::string work = key(row.name.op, row.label.key);
-        if (!row.error.empty() || row.name.pass != "fwd" || of.dtype != calls.type ||
-            !wanted.contains(work)) {
+        if (!row.error.empty() || row.name.pass != "fwd" ||
+            (calls.has_types && of.dtype != calls.type) || !wanted.contains(work)) {
           continue;
         }
         const std::string threads = of.parameter("threads", value_of(file, "threads"));
@@ -97,7 +97,8 @@ class measured_calls {
       }
     }
     if (!files.empty() && rounds_.empty() && notes_.empty()) {
-      notes_.insert(fmt::format("the results have no time of a call of the log in {}", calls.type));
+      notes_.insert("the results have no time of a call of the log" +
+                    (calls.has_types ? " in " + calls.type : ""));
     }
   }
 
@@ -131,8 +132,8 @@ class measured_calls {
 
   void compare(const result::verbose_log& log, const result::logged_layers& calls,
                const result::results& file, const result::case_name& of) {
-    const std::string conditions =
-        of.backend + result::detail::parameter_text(of.parameters, "threads");
+    const std::string conditions = fmt::format(
+        "{}/{}{}", of.backend, of.dtype, result::detail::parameter_text(of.parameters, "threads"));
     if (conditions_.empty()) conditions_ = conditions;
     if (conditions != conditions_) {
       throw bad_input(file.file, "/benchmarks",
@@ -279,12 +280,13 @@ class explainer {
       }
       return add(call, slowdown::reference, std::max(saved, estimate), saved < estimate, text);
     }
-    const double lacks = missing_vectors(of);
+    const bool has_vectors = of.engine == "cpu";
+    const double lacks = has_vectors ? missing_vectors(of) : 0;
     if (lacks > 0 && (!measured || saved > 0)) {
       return add(call, slowdown::instructions, measured ? saved : call.seconds * lacks, !measured,
                  name);
     }
-    const channel_sizes odd = is_product(of)
+    const channel_sizes odd = has_vectors && is_product(of)
                                   ? channels_of(of, of_log_ == nullptr ? 256 : of_log_->bits)
                                   : channel_sizes{};
     const double padding = call.seconds * (1 - odd.used);
