@@ -54,6 +54,10 @@ set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_NAME layerbench)
 set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_SUGGESTS libopenblas0-openmp)
+if(with_mpi)
+  # A program that mpirun did not start needs orted, too.
+  set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_DEPENDS openmpi-bin)
+endif()
 # The project's description comes first.
 set(CPACK_DEBIAN_LAYERBENCH_DESCRIPTION
     "layerbench times the layers of deep-learning models one by one, on the

@@ -87,6 +87,8 @@ def main():
         expect([package.name.split("_")[0] for package in packages] == ["layerbench", "liblayerbench-dev"], packages)
         for package in packages:
             run("dpkg-deb", "-x", package, folder / "root")
+        depends = run("dpkg-deb", "-f", packages[0], "Depends")
+        expect("libopenmpi" not in depends or "openmpi-bin" in depends, f"bench_allreduce does not start with: {depends}")
         if full:
             # Programs of a build that is not portable also look where this machine has its libraries.
             run("lintian", "--fail-on", "error", "--suppress-tags", "custom-library-search-path", *packages)

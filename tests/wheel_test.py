@@ -50,7 +50,11 @@ def check_release(package):
         size = sum(entry.compress_size for entry in content.infolist() if "libdnnl" not in entry.filename)
     expect(size <= 40e6, f"{size} bytes without oneDNN")
     programs = list((package / "bin").iterdir())
+    said = run(package / "bin/bench_gemm", "--backends")
+    expect("mkl" in said and "-DLAYERBENCH_MKL" not in said, f"this build has no mkl: {said}")
     for program in programs:
+        [path] = re.findall(r"\(R(?:UN)?PATH\).*\[(.*)\]", run("readelf", "-d", program))
+        expect(all(folder.startswith("$ORIGIN/") for folder in path.split(":")), f"{program}: looks in {path}")
         for name, path in re.findall(r"^\s*(\S+)(?: => (\S+))? \(0x", run("ldd", program), re.MULTILINE):
             if not re.fullmatch(OF_THE_SYSTEM, pathlib.Path(name).name):
                 expect(pathlib.Path(path).resolve().parent == package / "lib", f"{program}: {name} is {path}")

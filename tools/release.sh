@@ -8,6 +8,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 [[ -z "$(git status --porcelain)" ]] || { echo "tools/release.sh: commit or remove what git status lists" >&2; exit 2; }
 tools/setup.sh --dev
+# The packages take most of what the wheel compiled from ccache, also sources in the build folder.
+export CCACHE_BASEDIR=$PWD
 files=$PWD/build/release_files build=build/release_packages
 rm -rf "$files"
 mkdir -p "$files"
