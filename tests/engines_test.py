@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -299,6 +300,23 @@ class Run(unittest.TestCase):
                                ("## Call CompiledFxGraph f5fdgd ##", "compiled code"),
                                ("TorchDynamo Cache Lookup", "PyTorch")):
             self.assertEqual(engine_worker.library_of(event), library)
+
+    def test_a_process_may_load_several_models_in_pytorch(self):
+        torch, threads = mock.MagicMock(), [4]
+        torch.__version__, torch.__config__ = "2", mock.MagicMock(**{"show.return_value": ""})
+        torch.get_num_interop_threads = lambda: threads[-1]
+
+        def set_once(number):
+            if threads[1:]:
+                raise RuntimeError("cannot set number of interop threads")
+            threads.append(number)
+        torch.set_num_interop_threads = set_once
+        with tempfile.TemporaryDirectory() as name, \
+                mock.patch.dict(sys.modules, torch=torch, engine_model=mock.MagicMock()):
+            pathlib.Path(name, "model.json").write_text("{}")
+            for _ in range(2):
+                engine_worker.Torch(pathlib.Path(name), 1, [], False)
+        self.assertEqual(threads, [4, 1])
 
     def test_layers_have_the_median_of_several_profiles(self):
         profiles = [[{"name": "a", "layers": ["a"], "seconds": seconds},

@@ -30,6 +30,7 @@ WARM_UP_AGAIN = (0.1, 1)   # before the others: another program has used the cac
 ROUND = (0.5, 3)
 SHORT_ROUND = (0.2, 3)     # where each round is a process
 PROFILED = 20              # calls
+SHORT_PROFILE = 5
 NEEDS = {'torch': ('torch', 'numpy'), 'torch_compile': ('torch', 'numpy'),
          'onnx': ('torch', 'onnx', 'onnxscript', 'numpy'),  # the file alone
          'onnxruntime': ('torch', 'onnx', 'onnxscript', 'onnxruntime', 'numpy'),
@@ -100,7 +101,8 @@ class Torch:
         found = re.search(r'MKL-DNN v([0-9.]+)', torch.__config__.show())
         self.onednn_version = found[1] if found else None
         torch.set_num_threads(threads)
-        torch.set_num_interop_threads(1)
+        if torch.get_num_interop_threads() != 1:
+            torch.set_num_interop_threads(1)  # at most once in a process
         self.model = engine_model.Model(json.loads((folder / 'model.json').read_text()))
         self.model.load_state_dict(torch.load(folder / 'weights.pt', weights_only=True))
         self.model.work_in_place()
@@ -115,10 +117,10 @@ class Torch:
     def results(self):
         return [value.numpy() for value in self.values]
 
-    def layers(self):
+    def layers(self, calls=PROFILED):
         seconds = {}
         with self.torch.inference_mode():
-            for _ in range(PROFILED):
+            for _ in range(calls):
                 for name, taken in self.model.timed(*self.inputs):
                     seconds.setdefault(name, []).append(taken)
         return [{'name': layer.name, 'type': layer.op, 'layers': [layer.name],
@@ -146,14 +148,14 @@ class TorchCompile(Torch):
         super().__init__(folder, threads, buffers, profiled)
         self.call = self.torch.compile(self.model, fullgraph=True, dynamic=False)
 
-    def layers(self):
+    def layers(self, calls=PROFILED):
         with self.torch.profiler.profile(
                 activities=[self.torch.profiler.ProfilerActivity.CPU]) as profile:
-            for _ in range(PROFILED):
+            for _ in range(calls):
                 self.step()
         # The compiler's code has no names of layers.
         return [{'name': event.key, 'type': library_of(event.key), 'layers': [],
-                 'seconds': event.self_cpu_time_total / PROFILED / 1e6}
+                 'seconds': event.self_cpu_time_total / calls / 1e6}
                 for event in profile.key_averages() if event.self_cpu_time_total > 0]
 
 
@@ -214,8 +216,8 @@ class OnnxRuntime:
     def results(self):
         return self.binding.copy_outputs_to_cpu()
 
-    def layers(self):
-        for _ in range(PROFILED):
+    def layers(self, calls=PROFILED):
+        for _ in range(calls):
             self.step()
         events = json.loads(pathlib.Path(self.session.end_profiling()).read_text())
         times, types = {}, {}
@@ -262,8 +264,8 @@ class OpenVino:
     def results(self):
         return [self.request.get_output_tensor(i).data for i in range(len(self.compiled.outputs))]
 
-    def layers(self):
-        for _ in range(PROFILED):
+    def layers(self, calls=PROFILED):
+        for _ in range(calls):
             self.step()
         found = []
         for node in self.compiled.get_runtime_model().get_ordered_ops():
@@ -444,7 +446,7 @@ def once(folder, name, threads, out):
         steps[place.name] = statistics.median(timed.round(SHORT_ROUND)[clock]) / 1e9
         profiled = Timed(place, name, threads, profiled=True, warm_up=WARM_UP_AGAIN)
         seconds = types[place.name] = {}
-        for layer in profiled.engine.layers():
+        for layer in profiled.engine.layers(SHORT_PROFILE):
             seconds[layer['type']] = seconds.get(layer['type'], 0) + layer['seconds']
     (folder / 'profiles').mkdir(exist_ok=True)
     written = folder / f'{time.time_ns()}.json'
