@@ -86,6 +86,7 @@ print("model,ms", *(f"{name},{2 if new else 3}" for name in models), sep="\\n")
 PYTHON3 = """#!/bin/sh
 [ "$1" = --version ] && { echo Python 3.11.2; exit; }
 for place; do :; done
+case "$TEST_FAULT $place" in "no environment "*==1.3*) exit 1;; esac
 mkdir -p "$place/bin"
 echo '#!/bin/sh' > "$place/bin/pip"
 printf '#!/bin/sh\\nexec %s "$@"\\n' """ + sys.executable + """ > "$place/bin/python"
@@ -517,6 +518,13 @@ class Run(unittest.TestCase):
                           "once torch 1 1.2", "once torch 1 1.3"})
         for what, own, variables in once:
             self.assertEqual((own, variables), (engines.processors_for(1), ["OMP_NUM_THREADS"]), what)
+
+    def test_comparisons_are_kept_where_python_makes_no_environment(self):
+        done = self.compare_releases(fault="no environment")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual([(one["base"], one["release"]) for one in self.result()["engine_releases"]],
+                         [("1.1", "1.2")])
+        self.assertEqual(self.result()["context"]["interrupted"], "1")
 
     def test_a_release_with_wrong_results_is_skipped(self):
         done = self.compare_releases(fault="1.2")
