@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 import unittest
+from unittest import mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
@@ -85,6 +86,7 @@ print("model,ms", *(f"{name},{2 if new else 3}" for name in models), sep="\\n")
 PYTHON3 = """#!/bin/sh
 [ "$1" = --version ] && { echo Python 3.11.2; exit; }
 for place; do :; done
+case "$TEST_FAULT $place" in "no environment "*==1.3*) exit 1;; esac
 mkdir -p "$place/bin"
 echo '#!/bin/sh' > "$place/bin/pip"
 printf '#!/bin/sh\\nexec %s "$@"\\n' """ + sys.executable + """ > "$place/bin/python"
@@ -300,6 +302,23 @@ class Run(unittest.TestCase):
                                ("TorchDynamo Cache Lookup", "PyTorch")):
             self.assertEqual(engine_worker.library_of(event), library)
 
+    def test_a_process_may_load_several_models_in_pytorch(self):
+        torch, threads = mock.MagicMock(), [4]
+        torch.__version__, torch.__config__ = "2", mock.MagicMock(**{"show.return_value": ""})
+        torch.get_num_interop_threads = lambda: threads[-1]
+
+        def set_once(number):
+            if threads[1:]:
+                raise RuntimeError("cannot set number of interop threads")
+            threads.append(number)
+        torch.set_num_interop_threads = set_once
+        with tempfile.TemporaryDirectory() as name, \
+                mock.patch.dict(sys.modules, torch=torch, engine_model=mock.MagicMock()):
+            pathlib.Path(name, "model.json").write_text("{}")
+            for _ in range(2):
+                engine_worker.Torch(pathlib.Path(name), 1, [], False)
+        self.assertEqual(threads, [4, 1])
+
     def test_layers_have_the_median_of_several_profiles(self):
         profiles = [[{"name": "a", "layers": ["a"], "seconds": seconds},
                      {"name": "b", "layers": [], "seconds": 4 - seconds}] for seconds in (1, 3, 2)]
@@ -499,6 +518,13 @@ class Run(unittest.TestCase):
                           "once torch 1 1.2", "once torch 1 1.3"})
         for what, own, variables in once:
             self.assertEqual((own, variables), (engines.processors_for(1), ["OMP_NUM_THREADS"]), what)
+
+    def test_comparisons_are_kept_where_python_makes_no_environment(self):
+        done = self.compare_releases(fault="no environment")
+        self.assertEqual(done.returncode, 1, done.stderr)
+        self.assertEqual([(one["base"], one["release"]) for one in self.result()["engine_releases"]],
+                         [("1.1", "1.2")])
+        self.assertEqual(self.result()["context"]["interrupted"], "1")
 
     def test_a_release_with_wrong_results_is_skipped(self):
         done = self.compare_releases(fault="1.2")

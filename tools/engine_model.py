@@ -14,6 +14,8 @@ import torch.nn.functional as F
 
 # Subnormal numbers slow processors down. A layer whose values have more of them is refused.
 MOST_SUBNORMAL = 1e-3
+# Newer forms of ONNX files have nothing that the models need, but old releases of engines refuse them.
+IR_VERSION = 8
 
 
 class Unsupported(Exception):
@@ -386,6 +388,7 @@ def export_onnx(model, inputs, path):
         node.output[:] = [tensors.get(tensor, tensor) for tensor in node.output]
     for value in (*proto.graph.output, *proto.graph.value_info):
         value.name = tensors.get(value.name, value.name)
+    proto.ir_version = IR_VERSION
     onnx.save(proto, path)
 
 

@@ -28,8 +28,9 @@ TOLERANCE = {'f32': 1e-3, 's8': 0.3}
 WARM_UP = (0.5, 5)         # seconds and calls, both at least, before the first round
 WARM_UP_AGAIN = (0.1, 1)   # before the others: another program has used the caches
 ROUND = (0.5, 3)
-SHORT_ROUND = (0.2, 3)     # where each round is a process
+SHORT_ROUND = (0.2, 10)    # where each round is a process
 PROFILED = 20              # calls
+SHORT_PROFILE = 10
 NEEDS = {'torch': ('torch', 'numpy'), 'torch_compile': ('torch', 'numpy'),
          'onnx': ('torch', 'onnx', 'onnxscript', 'numpy'),  # the file alone
          'onnxruntime': ('torch', 'onnx', 'onnxscript', 'onnxruntime', 'numpy'),
@@ -100,7 +101,8 @@ class Torch:
         found = re.search(r'MKL-DNN v([0-9.]+)', torch.__config__.show())
         self.onednn_version = found[1] if found else None
         torch.set_num_threads(threads)
-        torch.set_num_interop_threads(1)
+        if torch.get_num_interop_threads() != 1:
+            torch.set_num_interop_threads(1)  # at most once in a process
         self.model = engine_model.Model(json.loads((folder / 'model.json').read_text()))
         self.model.load_state_dict(torch.load(folder / 'weights.pt', weights_only=True))
         self.model.work_in_place()
@@ -115,14 +117,14 @@ class Torch:
     def results(self):
         return [value.numpy() for value in self.values]
 
-    def layers(self):
+    def layers(self, calls=PROFILED, typical=statistics.median):
         seconds = {}
         with self.torch.inference_mode():
-            for _ in range(PROFILED):
+            for _ in range(calls):
                 for name, taken in self.model.timed(*self.inputs):
                     seconds.setdefault(name, []).append(taken)
         return [{'name': layer.name, 'type': layer.op, 'layers': [layer.name],
-                 'seconds': statistics.median(seconds[layer.name])} for layer in self.model.layers]
+                 'seconds': typical(seconds[layer.name])} for layer in self.model.layers]
 
 
 def library_of(event):
@@ -146,14 +148,14 @@ class TorchCompile(Torch):
         super().__init__(folder, threads, buffers, profiled)
         self.call = self.torch.compile(self.model, fullgraph=True, dynamic=False)
 
-    def layers(self):
+    def layers(self, calls=PROFILED, typical=statistics.median):
         with self.torch.profiler.profile(
                 activities=[self.torch.profiler.ProfilerActivity.CPU]) as profile:
-            for _ in range(PROFILED):
+            for _ in range(calls):
                 self.step()
         # The compiler's code has no names of layers.
         return [{'name': event.key, 'type': library_of(event.key), 'layers': [],
-                 'seconds': event.self_cpu_time_total / PROFILED / 1e6}
+                 'seconds': event.self_cpu_time_total / calls / 1e6}
                 for event in profile.key_averages() if event.self_cpu_time_total > 0]
 
 
@@ -214,8 +216,8 @@ class OnnxRuntime:
     def results(self):
         return self.binding.copy_outputs_to_cpu()
 
-    def layers(self):
-        for _ in range(PROFILED):
+    def layers(self, calls=PROFILED, typical=statistics.median):
+        for _ in range(calls):
             self.step()
         events = json.loads(pathlib.Path(self.session.end_profiling()).read_text())
         times, types = {}, {}
@@ -226,7 +228,7 @@ class OnnxRuntime:
                 types[name] = event['args']['op_name']
         return [{'name': name, 'type': types[name],
                  'layers': covered(self.joined.get(name, [name]), self.names),
-                 'seconds': statistics.median(seconds)} for name, seconds in times.items()]
+                 'seconds': typical(seconds)} for name, seconds in times.items()]
 
 
 class OpenVino:
@@ -262,17 +264,21 @@ class OpenVino:
     def results(self):
         return [self.request.get_output_tensor(i).data for i in range(len(self.compiled.outputs))]
 
-    def layers(self):
-        for _ in range(PROFILED):
+    def layers(self, calls=PROFILED, typical=statistics.median):
+        times = {}
+        for _ in range(calls):
             self.step()
+            for node in self.request.get_profiling_info():
+                times.setdefault(node.node_name, []).append(node.real_time.total_seconds())
         found = []
         for node in self.compiled.get_runtime_model().get_ordered_ops():
             facts = {key: value.astype(str) for key, value in node.get_rt_info().items()
                      if key in ('layerType', 'originalLayersNames', 'execTimeMcs')}
-            if facts.get('execTimeMcs', '').isdigit():
-                found.append({'name': node.get_friendly_name(), 'type': facts['layerType'],
+            name = node.get_friendly_name()
+            if facts.get('execTimeMcs', '').isdigit() and name in times:
+                found.append({'name': name, 'type': facts['layerType'],
                               'layers': covered(facts['originalLayersNames'].split(','), self.names),
-                              'seconds': int(facts['execTimeMcs']) / 1e6})
+                              'seconds': typical(times[name])})
         return found
 
     def write_graph(self, path):
@@ -435,16 +441,17 @@ def profile(folder, name, threads, graph=None):
 
 
 def once(folder, name, threads, out):
-    """Prints CSV: the time of a step of each model, in CPU time on one thread. Also writes what the
-    engine's profile says, by the type of its nodes, into FOLDER/profiles."""
+    """Prints CSV: the time of the fastest step of each model, in CPU time on one thread. The fastest,
+    since neighbours of a processor slow most steps down on a busy machine. Also writes what the engine's
+    profile says, by the type of its nodes, into FOLDER/profiles."""
     release = importlib.metadata.version(name)
     clock, steps, types = 'cpu_ns' if threads == 1 else 'wall_ns', {}, {}
     for place in sorted(file.parent for file in folder.glob('*/model.json')):
         timed = Timed(place, name, threads, warm_up=WARM_UP_AGAIN)
-        steps[place.name] = statistics.median(timed.round(SHORT_ROUND)[clock]) / 1e9
+        steps[place.name] = min(timed.round(SHORT_ROUND)[clock]) / 1e9
         profiled = Timed(place, name, threads, profiled=True, warm_up=WARM_UP_AGAIN)
         seconds = types[place.name] = {}
-        for layer in profiled.engine.layers():
+        for layer in profiled.engine.layers(SHORT_PROFILE, min):
             seconds[layer['type']] = seconds.get(layer['type'], 0) + layer['seconds']
     (folder / 'profiles').mkdir(exist_ok=True)
     written = folder / f'{time.time_ns()}.json'

@@ -558,6 +558,74 @@ def open_questions():
                      in sorted(asked.items(), key=lambda one: -len(one[1]))], text_columns=3)
 
 
+def release_files(pattern):
+    """The files of `tools/engines.py --releases` of a pattern."""
+    files = sorted(ROOT.glob(pattern)) or sys.exit(f"{pattern}: no such file")
+    return [json.loads(file.read_text()) for file in files]
+
+
+def measured(releases):
+    """The comparisons in which no release was skipped."""
+    return [one for one in releases["engine_releases"] if not one["reason"]]
+
+
+def is_changed(row):
+    return row["verdict"] in ("slower", "faster")
+
+
+def release_steps(file):
+    """A row per release of an engine: the step of each model, and its ratio to the release before."""
+    of_file, = release_files(file)
+    first = measured(of_file)[0]
+    models = [row["name"] for row in first["rows"]]
+
+    def ratio(row):
+        bold = "**" * is_changed(row)
+        return f"{bold}{row['ratio']:.3f}{bold} ({row['low']:.3f} to {row['high']:.3f})"
+    rows = [[first["base"], "first",
+             *(cell for row in first["rows"] for cell in (milliseconds(row["seconds"][0]), "-"))]]
+    for one in of_file["engine_releases"]:
+        of = {row["name"]: row for row in one.get("rows", ())}
+        rows.append([one["release"], f"skipped: {one['reason']}" if one["reason"] else one["base"],
+                     *(cell for name in models for cell in
+                       ((milliseconds(of[name]["seconds"][1]), ratio(of[name])) if of else ("-", "-")))])
+    return markdown(["release", "compared with",
+                     *(cell for name in models for cell in (f"{name}, ms", "ratio"))], rows, text_columns=2)
+
+
+def release_changes(pattern):
+    """A row per changed model: by how much, and which type of node changed most in that direction, if
+    any, by the profiles of both releases."""
+    rows = []
+    for one in itertools.chain.from_iterable(map(measured, release_files(pattern))):
+        for row in filter(is_changed, one["rows"]):
+            before, after = row["types"]
+            sign = 1 if row["ratio"] > 1 else -1
+            by_node = {node: sign * (after.get(node, 0) - before.get(node, 0)) for node in {**before, **after}}
+            node = max(by_node, key=by_node.get)
+            named = [node, *(milliseconds(types.get(node, 0)) for types in (before, after))]
+            rows.append([one["engine"], f"{one['base']} to {one['release']}", row["name"], row["verdict"],
+                         percent(row["ratio"] - 1), *map(milliseconds, row["seconds"]),
+                         *(named if by_node[node] > 0 else ("none", "-", "-"))])
+    if not rows:
+        return "No model changed in any comparison.\n"
+    return markdown(["engine", "releases", "model", "verdict", "change, %", "ms before", "ms after",
+                     "type of node", "ms before", "ms after"], rows, text_columns=4)
+
+
+def release_runs(pattern):
+    """A row per file: where, when and in which state of the machine its releases were compared."""
+    rows = []
+    for file in release_files(pattern):
+        of, compared = file["context"], measured(file)
+        pairs = [one["pairs"] for one in compared]
+        rows.append([compared[0]["engine"], of["device"], of["date"][:16].replace("T", " "),
+                     of["num_cpus"], of["threads"], f"{of['load_avg'][0]:.1f}",
+                     f"{of['load_avg_at_end'][0]:.1f}", f"{min(pairs)} to {max(pairs)}"])
+    return markdown(["engine", "processor", "began, UTC", "processors", "threads", "load at begin", "load at end",
+                     "pairs"], [list(map(str, row)) for row in rows], text_columns=3)
+
+
 def backend_lines(*names):
     """Files and lines of the folders of backends."""
     rows = []
@@ -575,7 +643,9 @@ TABLES = {"ablation": ablation, "summary": summary, "changes": changes,
           "engines": engines, "libraries": libraries, "bare_loops": bare_loops,
           "overheads": overheads, "kernel_factors": kernel_factors,
           "pytorch": pytorch, "device_functions": device_functions, "call_path": call_path,
-          "backend_lines": backend_lines, "studies": studies, "open_questions": open_questions}
+          "backend_lines": backend_lines, "release_steps": release_steps,
+          "release_changes": release_changes, "release_runs": release_runs, "studies": studies,
+          "open_questions": open_questions}
 
 
 def with_help(text, programs):
