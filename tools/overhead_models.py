@@ -6,8 +6,8 @@
 BLOCKS = (10, 50)
 LARGE_LAYERS = 4
 # Of kernels_model(): the largest image, the channels of that one and the most, how often images are
-# halved, and the batch.
-IMAGE, CHANNELS, MOST_CHANNELS, HALVINGS, BATCH = 104, 64, 512, 4, 4
+# halved, the columns of products, and the batch.
+IMAGE, CHANNELS, MOST_CHANNELS, HALVINGS, COLUMNS, BATCH = 104, 64, 512, 4, 4096, 4
 
 
 def tiny_model(blocks):
@@ -122,10 +122,10 @@ def kernels_model():
         layers.conv({**size, 'h': image, 'w': image}, more, 3)
         channels = more
     layers.add('pool', {'kind': 'average', **size, 'r': image, 's': image, 'stride': 1})
-    for sizes in ((4096, channels), (4096, 4096), (1024, 4096)):
+    for sizes in ((COLUMNS, channels), (COLUMNS, COLUMNS), (COLUMNS // 4, COLUMNS)):
         layers.product('batch', *sizes)
-    layers.product(1, 4096, 4096, [])
-    layers.product(1, 1024, 4096)
+    layers.product(1, COLUMNS, COLUMNS, [])
+    layers.product(1, COLUMNS // 4, COLUMNS)
     layers.texts(*text)
     return {'name': 'kernels', 'title': 'layers of all kinds', 'parameters': {'batch': BATCH},
             'layers': layers.all}
