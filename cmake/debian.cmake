@@ -55,7 +55,7 @@ set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_NAME layerbench)
 set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_SHLIBDEPS ON)
 set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_SUGGESTS libopenblas0-openmp)
 if(with_mpi)
-  # A program that mpirun did not start needs orted, too.
+  # Without mpirun, an MPI program starts orted, which this package has.
   set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_DEPENDS openmpi-bin)
 endif()
 # The project's description comes first.

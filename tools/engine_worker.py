@@ -442,8 +442,8 @@ def profile(folder, name, threads, graph=None):
 
 def once(folder, name, threads, out):
     """Prints CSV: the time of the fastest step of each model, in CPU time on one thread. The fastest,
-    since neighbours of a processor slow most steps down on a busy machine. Also writes what the engine's
-    profile says, by the type of its nodes, into FOLDER/profiles."""
+    since other programs slow most steps on a busy machine. Also writes what the engine's profile says, by
+    the type of its nodes, into FOLDER/profiles."""
     release = importlib.metadata.version(name)
     clock, steps, types = 'cpu_ns' if threads == 1 else 'wall_ns', {}, {}
     for place in sorted(file.parent for file in folder.glob('*/model.json')):

@@ -28,7 +28,8 @@ result::verbose_log read_log(const std::filesystem::path& path) {
   }
   if (head.starts_with("SQLite format 3")) return read_nsys(input_path(path), path.string());
   if (head.starts_with("NVIDIA Tegra Profiler Report")) {
-    throw bad_input(path.string(), "", "is no export; make one by 'nsys export --type=sqlite'");
+    throw bad_input(path.string(), "",
+                    "is a report, not an export; make one by 'nsys export --type=sqlite'");
   }
   const std::size_t first = head.find_first_not_of(" \t\r\n");
   // What an application prints beside oneDNN's lines may begin in the same way.

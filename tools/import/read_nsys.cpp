@@ -26,7 +26,7 @@
 namespace layerbench::tool::importer {
 namespace {
 
-/// Of UTF-8; empty for no text. Valid up to the next row.
+/// The UTF-8 text of a column, empty for NULL. Valid until the next row.
 std::string_view text_in(sqlite3_stmt* row, int column) {
   const unsigned char* begin = sqlite3_column_text(row, column);
   if (begin == nullptr) return {};
@@ -42,11 +42,11 @@ class database {
     const int status = sqlite3_open_v2(path.c_str(), &opened, SQLITE_OPEN_READONLY, nullptr);
     connection_.reset(opened);
     check(status);
-    for_rows("PRAGMA trusted_schema=OFF",
-             [](sqlite3_stmt* /*row*/) {});  // of a file from elsewhere
+    // The file may come from a stranger.
+    for_rows("PRAGMA trusted_schema=OFF", [](sqlite3_stmt* /*row*/) {});
   }
 
-  /// Whether there is such a table; a view, which may have rows without end, is none.
+  /// Whether the file has this table. Views do not count: they may have endless rows.
   [[nodiscard]] bool has(const std::string& table) const {
     bool found = false;
     for_rows(
@@ -55,13 +55,13 @@ class database {
     return found;
   }
 
-  template <class Visit>
-  void for_rows(const std::string& query, Visit visit) const {
+  template <class Function>
+  void for_rows(const std::string& query, Function function) const {
     sqlite3_stmt* row = nullptr;
     check(sqlite3_prepare_v2(connection_.get(), query.c_str(), -1, &row, nullptr));
     const std::unique_ptr<sqlite3_stmt, int (*)(sqlite3_stmt*)> owner(row, sqlite3_finalize);
     int status = SQLITE_OK;
-    while ((status = sqlite3_step(row)) == SQLITE_ROW) visit(row);
+    while ((status = sqlite3_step(row)) == SQLITE_ROW) function(row);
     check(status == SQLITE_DONE ? SQLITE_OK : status);
   }
 
@@ -77,7 +77,7 @@ class database {
   std::unique_ptr<sqlite3, int (*)(sqlite3*)> connection_{nullptr, sqlite3_close};
 };
 
-/// What stands behind `name` in the text of a range.
+/// The text after `name`; empty if it is not there.
 std::string_view behind(std::string_view text, std::string_view name) {
   const std::size_t at = text.find(name);
   return at == std::string_view::npos ? std::string_view{} : text.substr(at + name.size());
@@ -99,7 +99,7 @@ std::vector<dims> extents_in(std::string_view text) {
   return all;
 }
 
-/// A number of one process. Numbers of processes stand in the upper bits of those of threads.
+/// An id that differs between processes. The upper bits of a thread's id are those of its process.
 std::uint64_t id_of(std::int64_t thread, std::uint64_t number) {
   return (static_cast<std::uint64_t>(thread) >> 24U) * 0x9E3779B97F4A7C15U + number;
 }
@@ -177,7 +177,7 @@ class export_reader {
         }
         processes_.insert(integer(2));
         const std::string_view text = *names_.emplace(text_in(row, 4)).first;
-        // No memory order saves copies from and to the host: they are no calls of an op.
+        // Copies from and to the host are no reorders: no other memory order would avoid them.
         const auto found =
             text.starts_with("memcpy to")
                 ? starts_.end()
@@ -251,7 +251,7 @@ class export_reader {
     }
   }
 
-  /// One call of all work of a range, and one of each work beside ranges.
+  /// Adds one call per range, and one for each work outside of ranges.
   void add_calls() {
     struct call {
       result::verbose_record record;
@@ -342,7 +342,7 @@ class export_reader {
   std::set<std::string, std::less<>> names_;  ///< of work
   std::set<std::int64_t> processes_;
   std::vector<work> work_;
-  std::deque<sized_op> ops_;  ///< which stay where they are
+  std::deque<sized_op> ops_;  ///< a deque: results_ points into it
   std::unordered_map<std::string, std::uint32_t> by_text_;
   std::vector<range> ranges_;
   std::unordered_map<std::uint64_t, const dims*> results_;  ///< by the op that wrote

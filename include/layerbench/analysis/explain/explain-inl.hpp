@@ -429,10 +429,11 @@ class explainer {
       if (i > step_.place.first && seconds_before(i) < -clock_step) ++overlaps;
     }
     if (overlaps * 100 <= step_.place.period * step_.place.steps) return true;
-    result_.notes.push_back(fmt::format(
-        "{} calls began before the one before them ended: several threads or processes call the "
-        "library at once, so the time between calls is not known",
-        overlaps));
+    result_.notes.push_back(
+        fmt::format("{} calls began before the one before them ended: several threads, processes "
+                    "or streams run "
+                    "calls at once, so the time between calls is not known",
+                    overlaps));
     return false;
   }
 

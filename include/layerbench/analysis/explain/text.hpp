@@ -52,11 +52,10 @@ namespace layerbench::analysis {
   }
   result +=
       fmt::format("; {} step{} of {} calls\n", of.steps, of.steps == 1 ? "" : "s", of.calls.size());
-  result += fmt::format("per step {} ms in calls, {} ms in the usual one; {}; {}\n", ms(of.seconds),
-                        ms(of.usual),
-                        of.creation ? ms(*of.creation) + " ms in creation" : "creation not logged",
-                        of.between ? ms(*of.between) + " ms between calls"
-                                   : "time between calls unknown (no timestamps)");
+  result += fmt::format(
+      "per step {} ms in calls, {} ms in the usual one; {}; {}\n", ms(of.seconds), ms(of.usual),
+      of.creation ? ms(*of.creation) + " ms in creation" : "creation not logged",
+      of.between ? ms(*of.between) + " ms between calls" : "time between calls unknown");
   if (of.warm_up + of.tail > 0) {
     result += fmt::format("beside the steps {} ms of calls before and {} ms behind them\n",
                           ms(of.warm_up), ms(of.tail));
