@@ -26,7 +26,9 @@ STEPS = ("describe", "first-ten-minutes", "verify", "memcheck", "inference", "tr
          "torch")
 TINY = {"MODELS": "lenet5", "DTYPES": "f32", "BATCHES": "1", "ROUNDS": "1", "MAX_TIME": "0", "JOBS": "2",
         "SMALL_MODELS": "lenet5", "SMALL_DTYPES": "f32", "PRODUCT": "64", "PEAKS": "^stream/",
-        "BACKEND_TESTS": "random_shapes/2.*f32", "SESSION_TESTS": "TrainingChain.OfLenet*"}
+        "BACKEND_TESTS": "random_shapes/2.*f32", "SESSION_TESTS": "TrainingChain.OfLenet*",
+        # Programs beside each other would spin, and be bound to one processor.
+        "OMP_WAIT_POLICY": "passive", "OMP_PROC_BIND": "false"}
 
 
 def contents(archive):

@@ -158,7 +158,10 @@ class bisect_run {
       if (e.code() == exit_code::interrupted) return stop("interrupted", e.code());
       const bool is_program_missing = !is_prepared && e.code() == exit_code::usage;
       // What else is wrong with a comparison, or with Python, is so with any release.
-      if (!is_program_missing && e.code() != exit_code::nothing_matched) throw;
+      if (!is_program_missing && e.code() != exit_code::nothing_matched) {
+        if (found_.decided() == 0) throw;
+        return stop(e.what(), e.code());
+      }
       // So is a program that is not part of a build.
       if (is_program_missing && found_.decided() == 0 && chosen_.of.builds.empty()) throw;
       skip(preparing, is_program_missing ? "has no such program" : e.what(), e);

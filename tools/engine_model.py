@@ -14,7 +14,7 @@ import torch.nn.functional as F
 
 # Subnormal numbers slow processors down. A layer whose values have more of them is refused.
 MOST_SUBNORMAL = 1e-3
-# Newer forms of ONNX files have nothing that the models need, but old releases of engines refuse them.
+# Old releases of engines refuse newer versions, and the models need nothing that these have.
 IR_VERSION = 8
 
 

@@ -948,12 +948,11 @@ def changes_of(engine, compared, profiles):
     return change
 
 
-def add_changes(engine, printed, kept, folder, results):
-    """Adds the comparisons that `bisect` printed or, if it failed before it printed JSON, those in its
-    file `kept`, if any."""
+def add_changes(engine, printed, folder, results):
+    """Adds the comparisons that `bisect` printed, if any."""
     try:
-        tried = json.loads(printed or kept.read_bytes())['tried']
-    except (ValueError, OSError):
+        tried = json.loads(printed)['tried']
+    except ValueError:
         return
     profiles = [one for one in (json.loads(file.read_text()) for file in sorted(folder.glob('*.json')))
                 if one['engine'] == engine]
@@ -976,11 +975,9 @@ def measure_releases(options, results):
             (folder / shown['model']).mkdir()
             prepare(options, shown, ['onnx'], folder / shown['model'], processors)
         for engine, versions in options.releases:
-            kept = folder / f'{engine}.json'
             command = [options.layerbench, 'bisect', '--all-releases', f'--package={engine}',
                        f'--versions={versions}', f'--with={BESIDE_RELEASES[engine]}',
                        f'--rounds={options.rounds}', '--csv=model,ms', '--format=json',
-                       f'--resume={kept}',
                        *([f'--install-dir={options.install_dir}'] if options.install_dir else []),
                        '--', 'python', WORKER[1], 'once', name, engine, str(len(processors))]
             process = start(command, processors, stdout=subprocess.PIPE,
@@ -989,9 +986,9 @@ def measure_releases(options, results):
                 printed = process.communicate()[0]
             except BaseException:
                 process.send_signal(signal.SIGINT)  # it prints what it has
-                add_changes(engine, process.communicate()[0], kept, folder / 'profiles', results)
+                add_changes(engine, process.communicate()[0], folder / 'profiles', results)
                 raise
-            add_changes(engine, printed, kept, folder / 'profiles', results)
+            add_changes(engine, printed, folder / 'profiles', results)
             code = process.returncode
             if code != 0:
                 raise Failed(f'{shlex.join(command)}: exit code {code}', code if code > 0 else 1)

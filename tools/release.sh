@@ -8,7 +8,7 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 [[ -z "$(git status --porcelain)" ]] || { echo "tools/release.sh: commit or remove what git status lists" >&2; exit 2; }
 tools/setup.sh --dev
-# The packages take most of what the wheel compiled from ccache, also sources in the build folder.
+# With this, ccache shares objects between the wheel and the packages.
 export CCACHE_BASEDIR=$PWD
 files=$PWD/build/release_files build=build/release_packages
 rm -rf "$files"

@@ -559,9 +559,12 @@ def open_questions():
 
 
 def release_files(pattern):
-    """The files of `tools/engines.py --releases` of a pattern."""
-    files = sorted(ROOT.glob(pattern)) or sys.exit(f"{pattern}: no such file")
-    return [json.loads(file.read_text()) for file in files]
+    """The files of `tools/engines.py --releases` of a pattern, with compared releases of one engine."""
+    found = {file: json.loads(file.read_text()) for file in sorted(ROOT.glob(pattern))}
+    for file, releases in found.items():
+        if len({one["engine"] for one in measured(releases)}) != 1:
+            sys.exit(f"{file}: must have compared releases of one engine")
+    return list(found.values()) or sys.exit(f"{pattern}: no such file")
 
 
 def measured(releases):
@@ -602,11 +605,11 @@ def release_changes(pattern):
             before, after = row["types"]
             sign = 1 if row["ratio"] > 1 else -1
             by_node = {node: sign * (after.get(node, 0) - before.get(node, 0)) for node in {**before, **after}}
-            node = max(by_node, key=by_node.get)
+            node = max(by_node, key=by_node.get, default="none")
             named = [node, *(milliseconds(types.get(node, 0)) for types in (before, after))]
             rows.append([one["engine"], f"{one['base']} to {one['release']}", row["name"], row["verdict"],
                          percent(row["ratio"] - 1), *map(milliseconds, row["seconds"]),
-                         *(named if by_node[node] > 0 else ("none", "-", "-"))])
+                         *(named if by_node.get(node, 0) > 0 else ("none", "-", "-"))])
     if not rows:
         return "No model changed in any comparison.\n"
     return markdown(["engine", "releases", "model", "verdict", "change, %", "ms before", "ms after",
@@ -622,7 +625,7 @@ def release_runs(pattern):
         rows.append([compared[0]["engine"], of["device"], of["date"][:16].replace("T", " "),
                      of["num_cpus"], of["threads"], f"{of['load_avg'][0]:.1f}",
                      f"{of['load_avg_at_end'][0]:.1f}", f"{min(pairs)} to {max(pairs)}"])
-    return markdown(["engine", "processor", "began, UTC", "processors", "threads", "load at begin", "load at end",
+    return markdown(["engine", "processor", "began, UTC", "processors", "threads", "load at start", "load at end",
                      "pairs"], [list(map(str, row)) for row in rows], text_columns=3)
 
 

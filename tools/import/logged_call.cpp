@@ -366,6 +366,7 @@ class translator {
       dst_.extents = {src_.extents[0], channels, 1, 1};
     }
     if (dst_.extents.empty()) dst_.extents = {src_.extents[0], channels};
+    if (dst_.extents.size() < 2 || dst_.extents[1] != channels) return false;
     dims sizes;
     for (std::size_t i = 0; i + 2 < rank; ++i) {
       const std::int64_t in = src_.extents[i + 2];
@@ -415,16 +416,15 @@ class translator {
     }
     if (!axis) return false;
     into_.auxiliary = fmt::format("axis:{}", *axis);
-    // Equal sources are told from a result only if there is one.
-    if (dst_.extents.size() != src_.extents.size()) {
-      dst_.extents = src_.extents;
-      dst_.extents[*axis] = 0;
-      for (const logged_operand& one : call_.inputs) {
-        if (one.extents.size() != src_.extents.size()) continue;
-        dst_.extents[*axis] = std::min(max_size, dst_.extents[*axis] + one.extents[*axis]);
-      }
+    dims sum = src_.extents;
+    sum[*axis] = 0;
+    for (const logged_operand& one : call_.inputs) {
+      if (one.extents.size() != src_.extents.size()) continue;
+      sum[*axis] = std::min(max_size, sum[*axis] + one.extents[*axis]);
     }
-    into_.problem += ':' + joined(dst_.extents, "x");
+    if (dst_.extents.size() == sum.size() && dst_.extents[*axis] != sum[*axis]) return false;
+    dst_.extents = sum;
+    into_.problem += ':' + joined(sum, "x");
     return true;
   }
 

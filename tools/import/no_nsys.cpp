@@ -10,7 +10,7 @@ namespace layerbench::tool::importer {
 
 result::verbose_log read_nsys(const std::filesystem::path& /*path*/, const std::string& name) {
   throw unavailable(fmt::format(
-      "{}: this build cannot read exports of Nsight Systems, which needs SQLite. Install "
+      "{}: this build has no SQLite, so it cannot read exports of Nsight Systems. Install "
       "it (Debian: libsqlite3-dev), then configure and build again",
       name));
 }

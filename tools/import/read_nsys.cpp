@@ -8,7 +8,6 @@
 #include <memory>
 #include <set>
 #include <string_view>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -256,12 +255,12 @@ class export_reader {
     struct call {
       result::verbose_record record;
       std::uint32_t range;
-      std::string names;
+      std::vector<std::string_view> names;
     };
     std::vector<call> calls;
     std::unordered_map<std::uint32_t, std::size_t> by_range;
     std::ranges::stable_sort(work_, {}, &work::begin);
-    constexpr std::size_t most = 200;  // of a text for people
+    constexpr std::size_t most = 8;  // names in a text for people
     for (const work& one : work_) {
       // Since the first one: a time since 1970 has no nanoseconds in a double.
       const double at = static_cast<double>(static_cast<std::uint64_t>(one.begin) -
@@ -269,34 +268,35 @@ class export_reader {
                         1e-9;
       std::size_t i = calls.size();
       if (one.range != none) i = by_range.try_emplace(one.range, i).first->second;
-      if (i == calls.size()) calls.push_back({{0, 0, at}, one.range, ""});
+      if (i == calls.size()) calls.push_back({{0, 0, at}, one.range, {}});
       calls[i].record.seconds += one.seconds;
-      std::string& names = calls[i].names;
-      if (names.size() < most && names.find(one.name) == std::string::npos)
-        names += fmt::format("{}{}", names.empty() ? "" : "+", one.name);
+      std::vector<std::string_view>& names = calls[i].names;
+      if (names.size() < most && std::ranges::find(names, one.name) == names.end()) {
+        names.push_back(one.name);
+      }
       (one.range == none ? seconds_beside_ : seconds_within_) += one.seconds;
     }
     for (call& one : calls) {
-      one.record.primitive = primitive_for(one.range, one.names);
+      one.record.primitive = primitive_for(one.range, fmt::format("{}", fmt::join(one.names, "+")));
       log_.records.push_back(one.record);
     }
   }
 
   /// The position of the primitive for work of these names in a range.
   [[nodiscard]] std::size_t primitive_for(std::uint32_t of, const std::string& names) {
-    logged_call call{names, "kernel " + names, "cuda"};
     std::string key = names;
+    result::verbose_primitive primitive{"cuda", names, "kernel " + names, "", "", "", "", ""};
     if (of != none) {
       const sized_op& op = ops_[ranges_[of].op];
-      call.op = op.name;
-      call.implementation = fmt::format("{} {}", op.name, names);
+      logged_call call{op.name, fmt::format("{} {}", op.name, names), "cuda"};
       for (const dims& one : op.tensors) call.inputs.push_back({one});
       const dims result = result_of(of);
       if (!result.empty()) call.outputs.push_back({result});
       key = fmt::format("{} {} {}", ranges_[of].op, joined(result, "x"), names);
+      primitive = primitive_of(call);
     }
     const auto [found, is_new] = by_key_.try_emplace(std::move(key), log_.primitives.size());
-    if (is_new) log_.primitives.push_back(primitive_of(call));
+    if (is_new) log_.primitives.push_back(std::move(primitive));
     return found->second;
   }
 
@@ -330,9 +330,9 @@ class export_reader {
     notes.emplace_back(no_attributes);
     notes.emplace_back("the report has no data types and memory orders of tensors");
     if (seconds_beside_ > 0) {
-      notes.push_back(
-          fmt::format("{} of the GPU's time is in no range with sizes",
-                      format::percent(seconds_beside_ / (seconds_beside_ + seconds_within_))));
+      notes.push_back(fmt::format(
+          "{} of the GPU's time is in no range with sizes, or in copies from and to the host",
+          format::percent(seconds_beside_ / (seconds_beside_ + seconds_within_))));
     }
   }
 

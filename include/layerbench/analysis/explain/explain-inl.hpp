@@ -97,7 +97,7 @@ class measured_calls {
       }
     }
     if (!files.empty() && rounds_.empty() && notes_.empty()) {
-      notes_.insert("the results have no time of a call of the log" +
+      notes_.insert("no row of the results matches a call of the log" +
                     (calls.has_types ? " in " + calls.type : ""));
     }
   }
