@@ -62,7 +62,8 @@ void add_explain(CLI::App& app) {
       ->add_option(
           "log", options->log,
           "The log of the application: oneDNN's (ONEDNN_VERBOSE=2, ONEDNN_VERBOSE_TIMESTAMP=1), "
-          "ONNX Runtime's profile, PyTorch's trace, OpenVINO's graph or counters, or Nsight Systems' "
+          "ONNX Runtime's profile, PyTorch's trace, OpenVINO's graph or counters, or Nsight "
+          "Systems' "
           "export to SQLite")
       ->required();
   command->add_option("results", options->files,
