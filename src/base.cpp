@@ -1,7 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <layerbench/base/child_process-inl.hpp>
-#include <layerbench/base/input_file-inl.hpp>
+#include <layerbench/base/input_path-inl.hpp>
 #include <layerbench/base/line_socket-inl.hpp>
 #include <layerbench/base/number_format-inl.hpp>
 #include <layerbench/base/output_file-inl.hpp>

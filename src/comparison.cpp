@@ -10,7 +10,7 @@
 #include <layerbench/analysis/compare/nodes-inl.hpp>
 #include <layerbench/analysis/compare/pair_verdicts-inl.hpp>
 #include <layerbench/analysis/compare/program_output-inl.hpp>
-#include <layerbench/analysis/compare/sign_flips-inl.hpp>
+#include <layerbench/analysis/compare/sign_flip_test-inl.hpp>
 #include <layerbench/analysis/compare/text-inl.hpp>
 #include <layerbench/analysis/compare/time_series-inl.hpp>
 #include <layerbench/analysis/compare/timed_sum-inl.hpp>

@@ -12,7 +12,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/analysis/compare/pair_verdicts.hpp>
-#include <layerbench/analysis/compare/sign_flips.hpp>
+#include <layerbench/analysis/compare/sign_flip_test.hpp>
 
 #include "support/recorded_processes.hpp"
 
@@ -52,16 +52,16 @@ TEST(SignFlips, CountTheExchangesThatAreAsFarOff) {
   for (std::size_t i = 0; i < 5; ++i) mixed[i] = -0.01;
   const std::vector<const log_ratios*> rows{&up, &mixed};
   // The exchange of the five pairs makes the second row as far off as the first.
-  EXPECT_THAT(sign_flips(rows, 10, significance).p(), ElementsAre(2. / 512, 1));
+  EXPECT_THAT(sign_flip_test(rows, 10, significance).p(), ElementsAre(2. / 512, 1));
   const std::vector<const log_ratios*> alone{&up};
-  EXPECT_THAT(sign_flips(alone, 10, significance).p(), ElementsAre(1. / 512));
+  EXPECT_THAT(sign_flip_test(alone, 10, significance).p(), ElementsAre(1. / 512));
 }
 
 TEST(SignFlips, HaveNoOpinionOnRowsWithFewPairs) {
   log_ratios few(12, std::nullopt);
   for (std::size_t i = 0; i < 9; ++i) few[i] = 0.5;
   const std::vector<const log_ratios*> rows{&few};
-  EXPECT_THAT(sign_flips(rows, 12, significance).p(), ElementsAre(1));
+  EXPECT_THAT(sign_flip_test(rows, 12, significance).p(), ElementsAre(1));
 }
 
 /// A number that a process takes on at random.

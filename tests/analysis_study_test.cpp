@@ -13,7 +13,7 @@
 
 #include <layerbench/analysis/study/json.hpp>
 #include <layerbench/analysis/study/memory_figures.hpp>
-#include <layerbench/analysis/study/runs.hpp>
+#include <layerbench/analysis/study/planned_runs.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/analysis/study/text.hpp>
 #include <layerbench/analysis/study/this_machine.hpp>

@@ -9,7 +9,7 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/input_path.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/base/plain_text.hpp>
 

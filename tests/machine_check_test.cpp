@@ -14,7 +14,7 @@
 
 #include <layerbench/base/child_process.hpp>
 #include <layerbench/machine/check.hpp>
-#include <layerbench/machine/disturbance.hpp>
+#include <layerbench/machine/machine_watch.hpp>
 
 #include "support/mentions.hpp"
 #include "support/temporary_directory.hpp"

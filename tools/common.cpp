@@ -15,7 +15,7 @@
 #include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/analysis/base/repeated_rounds.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/input_path.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/plain_text.hpp>

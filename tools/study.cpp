@@ -17,7 +17,7 @@
 
 #include <layerbench/analysis/scaling/network_file.hpp>
 #include <layerbench/analysis/study/json.hpp>
-#include <layerbench/analysis/study/runs.hpp>
+#include <layerbench/analysis/study/planned_runs.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/analysis/study/text.hpp>
 #include <layerbench/analysis/study/this_machine.hpp>

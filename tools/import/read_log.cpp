@@ -8,7 +8,7 @@
 #include <system_error>
 
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/input_path.hpp>
 
 namespace layerbench::tool::importer {
 

@@ -15,7 +15,7 @@
 #include <google/protobuf/io/coded_stream.h>
 #include <google/protobuf/io/zero_copy_stream_impl.h>
 
-#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/input_path.hpp>
 
 #include "graph.hpp"
 

@@ -19,7 +19,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/input_path.hpp>
 #include <layerbench/base/output_file.hpp>
 
 namespace layerbench {

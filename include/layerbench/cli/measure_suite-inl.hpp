@@ -22,9 +22,9 @@
 #include <layerbench/cli/google_formats.hpp>
 #include <layerbench/cli/measure_suite.hpp>
 #include <layerbench/cli/result_sink.hpp>
-#include <layerbench/machine/disturbance.hpp>
 #include <layerbench/machine/energy_counter.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
+#include <layerbench/machine/machine_watch.hpp>
 #include <layerbench/machine/processor_energy.hpp>
 #include <layerbench/session/chain.hpp>
 #include <layerbench/session/runner.hpp>

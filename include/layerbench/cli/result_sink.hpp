@@ -29,7 +29,7 @@
 #include <layerbench/cli/console.hpp>
 #include <layerbench/cli/google_formats.hpp>
 #include <layerbench/machine/check_result.hpp>
-#include <layerbench/machine/disturbance.hpp>
+#include <layerbench/machine/machine_watch.hpp>
 #include <layerbench/result/context_difference.hpp>
 #include <layerbench/result/manifest.hpp>
 #include <layerbench/result/manifest_json.hpp>

@@ -28,8 +28,8 @@
 #include <layerbench/cli/run_program.hpp>
 #include <layerbench/cli/select.hpp>
 #include <layerbench/machine/core_latency.hpp>
-#include <layerbench/machine/disturbance.hpp>
 #include <layerbench/machine/frequency_probe.hpp>
+#include <layerbench/machine/machine_watch.hpp>
 #include <layerbench/ranks/communicator.hpp>
 #include <layerbench/ranks/data_parallel.hpp>
 #include <layerbench/ranks/worker.hpp>

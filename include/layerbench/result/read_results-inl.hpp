@@ -16,7 +16,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/input_path.hpp>
 #include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/result/google_json_reader.hpp>
 #include <layerbench/result/manifest_json.hpp>

@@ -12,7 +12,7 @@
 #include <layerbench/result/name.hpp>
 #include <layerbench/result/step_time.hpp>
 #include <layerbench/result/timing.hpp>
-#include <layerbench/session/stream_watch.hpp>
+#include <layerbench/session/latency_watch.hpp>
 
 /// What is measured, and how far that has come: plain data, without devices.
 namespace layerbench::run {
@@ -67,7 +67,7 @@ struct case_state {
   double spent = 0;                 ///< seconds of measuring
   double energy = 0;                ///< seconds of windows of energy, which end no case
   double effort = 1;                ///< seconds that it takes, roughly: its share of a budget
-  stream_watch stream = {};         ///< of cases with several
+  latency_watch stream = {};        ///< of cases with several
   std::int64_t watched_round = -1;  ///< the latest in which waits for a processor were watched
   bool done = false;
 

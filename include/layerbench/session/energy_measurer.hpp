@@ -13,8 +13,8 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/machine/disturbance.hpp>
 #include <layerbench/machine/energy_counter.hpp>
+#include <layerbench/machine/machine_watch.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>

@@ -17,7 +17,7 @@
 
 #include <layerbench/backend/registry.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/input_path.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/problem_list.hpp>

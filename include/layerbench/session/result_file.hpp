@@ -12,7 +12,7 @@
 
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/file_lock.hpp>
-#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/input_path.hpp>
 #include <layerbench/base/output_file.hpp>
 
 namespace layerbench::run {

@@ -29,7 +29,7 @@
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/machine/disturbance.hpp>
+#include <layerbench/machine/machine_watch.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/session/budget_watch.hpp>
 #include <layerbench/session/measurer.hpp>

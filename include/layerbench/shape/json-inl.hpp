@@ -13,7 +13,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/input_path.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/shape/json.hpp>
 #include <layerbench/shape/json_error.hpp>

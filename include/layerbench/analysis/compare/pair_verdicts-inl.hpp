@@ -9,7 +9,7 @@
 #include <optional>
 
 #include <layerbench/analysis/compare/pair_verdicts.hpp>
-#include <layerbench/analysis/compare/sign_flips.hpp>
+#include <layerbench/analysis/compare/sign_flip_test.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/stats.hpp>
 
@@ -49,7 +49,7 @@ struct one_look {
   if (pairs >= min_flipped_pairs) {
     std::vector<const log_ratios*> rows;
     for (const compared* one : all) rows.push_back(&one->pairs);
-    const sign_flips test(rows, pairs, level);
+    const sign_flip_test test(rows, pairs, level);
     return {test.p(), test.critical_t(level)};
   }
   std::vector<double> p;

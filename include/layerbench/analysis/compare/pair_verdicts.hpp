@@ -45,9 +45,9 @@ bool set_pair_verdicts(std::span<compared* const> all, std::size_t families, con
 
 /// Sets p, verdicts and detectable changes of lists of pairs, whose types derive from compared.
 /// With fewer than `min_flipped_pairs` pairs the p of a list is Student's, adjusted by Holm's
-/// method, else that of sign_flips. The p of each look is divided by the look's share, and by that
-/// of the list; the smallest one counts. So the probability of one or more false alarms, over all
-/// lists and looks, is at most `pair_significance`, under its conditions. Returns whether the
+/// method, else that of sign_flip_test. The p of each look is divided by the look's share, and by
+/// that of the list; the smallest one counts. So the probability of one or more false alarms, over
+/// all lists and looks, is at most `pair_significance`, under its conditions. Returns whether the
 /// verdicts are sure, so that no further pair is needed: none is unclear, and those that are the
 /// same would be so by an interval that allows for all looks.
 template <class... Lists>

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include <layerbench/analysis/base/ratio.hpp>
-#include <layerbench/analysis/compare/sign_flips.hpp>
+#include <layerbench/analysis/compare/sign_flip_test.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/shape/record.hpp>
 

@@ -23,11 +23,11 @@ inline constexpr std::size_t min_flipped_pairs = 10;
 /// probability of one or more p below a level is at most that level, whatever the noise, its drift
 /// and what rows have in common, if the order in each pair was random. Up to 13 pairs all exchanges
 /// are made, of more 4095 or more, by the level. They are the same in every call.
-class sign_flips {
+class sign_flip_test {
  public:
   /// Of the first `pairs` of each row. A row with fewer than `min_flipped_pairs` has p 1. `level`
   /// is the p below which a row counts as changed.
-  sign_flips(std::span<const log_ratios* const> rows, std::size_t pairs, double level);
+  sign_flip_test(std::span<const log_ratios* const> rows, std::size_t pairs, double level);
 
   /// The p of each row, adjusted for their number.
   [[nodiscard]] std::vector<double> p() const;
@@ -43,5 +43,5 @@ class sign_flips {
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/analysis/compare/sign_flips-inl.hpp>
+#include <layerbench/analysis/compare/sign_flip_test-inl.hpp>
 #endif

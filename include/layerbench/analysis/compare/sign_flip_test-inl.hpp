@@ -10,7 +10,7 @@
 #include <limits>
 #include <random>
 
-#include <layerbench/analysis/compare/sign_flips.hpp>
+#include <layerbench/analysis/compare/sign_flip_test.hpp>
 #include <layerbench/base/compiled.hpp>
 
 namespace layerbench::analysis {
@@ -78,8 +78,8 @@ class exchanges {
 
 }  // namespace detail
 
-LAYERBENCH_INLINE sign_flips::sign_flips(std::span<const log_ratios* const> rows, std::size_t pairs,
-                                         double level) {
+LAYERBENCH_INLINE sign_flip_test::sign_flip_test(std::span<const log_ratios* const> rows,
+                                                 std::size_t pairs, double level) {
   const detail::exchanges all(pairs, level);
   largest_.resize(all.size());
   for (const log_ratios* row : rows) {
@@ -106,7 +106,7 @@ LAYERBENCH_INLINE sign_flips::sign_flips(std::span<const log_ratios* const> rows
   std::ranges::sort(largest_);
 }
 
-LAYERBENCH_INLINE std::vector<double> sign_flips::p() const {
+LAYERBENCH_INLINE std::vector<double> sign_flip_test::p() const {
   constexpr double equal = 1 - 1e-9;  // sums of other orders may be rounded otherwise
   std::vector<double> all;
   for (const double square : squares_) {
@@ -117,7 +117,7 @@ LAYERBENCH_INLINE std::vector<double> sign_flips::p() const {
   return all;
 }
 
-LAYERBENCH_INLINE double sign_flips::critical_t(double level) const {
+LAYERBENCH_INLINE double sign_flip_test::critical_t(double level) const {
   const auto allowed = static_cast<std::size_t>(level * (1 + static_cast<double>(largest_.size())));
   if (allowed == 0 || allowed > largest_.size()) return std::numeric_limits<double>::infinity();
   return std::sqrt(largest_[largest_.size() - allowed]);

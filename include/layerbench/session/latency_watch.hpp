@@ -19,7 +19,7 @@ namespace layerbench::run {
 /// How the steps of a stream vary: how much longer than usual its calls take for as long as a step
 /// lasts, and how its thread waits for a processor. Adds both to rows, as counters of all that was
 /// seen so far (result/stream_latency.hpp).
-class stream_watch {
+class latency_watch {
  public:
   /// Adds the calls of a pass of a row, in the order of time. `laps`: seconds of one call in each
   /// lap of `calls` calls; `usual`: the mean over the rounds; `step`: seconds of a step, or 0 while

@@ -5,10 +5,10 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/result/stream_shares.hpp>
-#include <layerbench/session/stream_watch.hpp>
+#include <layerbench/session/latency_watch.hpp>
 
 namespace layerbench {
-namespace session_stream_watch_test {
+namespace session_latency_watch_test {
 
 using result::stream_shares;
 
@@ -23,7 +23,7 @@ TEST(StreamShares, DivideThreadsOrTakeTurns) {
 }
 
 TEST(StreamWatch, TellsHowStretchesAsLongAsAStepVary) {
-  run::stream_watch watch;
+  run::latency_watch watch;
   result::measurement row;
   watch.add_calls({0.001, 0.001}, 1, 0.001, 0, 1);
   watch.add_to_row(row);
@@ -41,7 +41,7 @@ TEST(StreamWatch, TellsHowStretchesAsLongAsAStepVary) {
 }
 
 TEST(StreamWatch, SeesWaits) {
-  run::stream_watch watch;
+  run::latency_watch watch;
   result::measurement row;
   watch.watch_waits();
   watch.watch_waits();
@@ -52,7 +52,7 @@ TEST(StreamWatch, SeesWaits) {
 }
 
 TEST(StreamWatch, HasQuantilesOfAllSteps) {
-  run::stream_watch watch;
+  run::latency_watch watch;
   result::measurement chain;
   watch.add_steps({5, 4, 3});
   watch.add_steps({2, 1});
@@ -61,5 +61,5 @@ TEST(StreamWatch, HasQuantilesOfAllSteps) {
   EXPECT_EQ(chain.counters.at("latency_p50_s"), 3);
 }
 
-}  // namespace session_stream_watch_test
+}  // namespace session_latency_watch_test
 }  // namespace layerbench

@@ -18,7 +18,7 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/base/input_file.hpp>
+#include <layerbench/base/input_path.hpp>
 
 namespace layerbench {
 

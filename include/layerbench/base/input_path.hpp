@@ -39,5 +39,5 @@ struct file_identity {
 }  // namespace layerbench
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/base/input_file-inl.hpp>
+#include <layerbench/base/input_path-inl.hpp>
 #endif
