@@ -12,7 +12,7 @@ Installs what is missing, checks the format, builds and runs the tests. CI runs 
 
   tests/run.sh            all programs and tests with warnings as errors, the tests of the core (base,
                           shape, op, model, result) with sanitizers: preset cuda, or dev where there
-                          is no CUDA toolkit. Seventeen minutes on two cores.
+                          is no CUDA toolkit. About twenty minutes on two cores.
   tests/run.sh --full     what a release needs: also the lint, the experiments, every header alone,
                           the installed package, the wheel that tools/wheel.sh compiles, the newest
                           Google Benchmark, the preset without vendor libraries (reference), all
