@@ -39,12 +39,12 @@ void quickstart(const std::string& folder) {
   if (exit_code_of(fit) == exit_code::incomplete) {
     print_now("measuring anyway: expect larger errors than on an idle machine; repeat on one\n");
   }
-  // In 30 seconds, preparation included. A slow or busy machine gets fewer rounds, and leaves out
+  // In 45 seconds, preparation included. A slow or busy machine gets fewer rounds, and leaves out
   // what does not fit.
   const int measured = runner.run_visibly(
       {{},
        {bench, "--model=resnet50,vgg16,alexnet", "--batch=1", "--dtype=f32", "--cache=model,hot",
-        "--chain", "--budget=30", "--benchmark_out=" + results}});
+        "--chain", "--budget=45", "--benchmark_out=" + results}});
   check_interrupt();
   const bool incomplete = exit_code_of(measured) == exit_code::incomplete;
   if (measured != 0 && !incomplete) {
