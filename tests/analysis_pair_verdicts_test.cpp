@@ -45,7 +45,7 @@ TEST(Looks, BeginAtTwelvePairs) {
   EXPECT_EQ(looks_until(44).front().pairs, 16) << "12 pairs cannot reach a sixth of the level";
 }
 
-TEST(SignFlips, CountTheExchangesThatAreAsFarOff) {
+TEST(SignFlipTest, CountTheExchangesThatAreAsFarOff) {
   // Of 512 exchanges none other gives ten equal signs.
   const log_ratios up(10, 0.01);
   log_ratios mixed(10, 0.01);
@@ -57,7 +57,7 @@ TEST(SignFlips, CountTheExchangesThatAreAsFarOff) {
   EXPECT_THAT(sign_flip_test(alone, 10, significance).p(), ElementsAre(1. / 512));
 }
 
-TEST(SignFlips, HaveNoOpinionOnRowsWithFewPairs) {
+TEST(SignFlipTest, HaveNoOpinionOnRowsWithFewPairs) {
   log_ratios few(12, std::nullopt);
   for (std::size_t i = 0; i < 9; ++i) few[i] = 0.5;
   const std::vector<const log_ratios*> rows{&few};

@@ -22,7 +22,7 @@ TEST(StreamShares, DivideThreadsOrTakeTurns) {
   EXPECT_EQ(of.threads, 2);
 }
 
-TEST(StreamWatch, TellsHowStretchesAsLongAsAStepVary) {
+TEST(LatencyWatch, TellsHowStretchesAsLongAsAStepVary) {
   run::latency_watch watch;
   result::measurement row;
   watch.add_calls({0.001, 0.001}, 1, 0.001, 0, 1);
@@ -40,7 +40,7 @@ TEST(StreamWatch, TellsHowStretchesAsLongAsAStepVary) {
   EXPECT_NEAR(row.counters.at("slow_p50"), 1.5, 1e-9);
 }
 
-TEST(StreamWatch, SeesWaits) {
+TEST(LatencyWatch, SeesWaits) {
   run::latency_watch watch;
   result::measurement row;
   watch.watch_waits();
@@ -51,7 +51,7 @@ TEST(StreamWatch, SeesWaits) {
   EXPECT_EQ(row.counters.at("waits") > 0, row.counters.at("waited_s") > 0);
 }
 
-TEST(StreamWatch, HasQuantilesOfAllSteps) {
+TEST(LatencyWatch, HasQuantilesOfAllSteps) {
   run::latency_watch watch;
   result::measurement chain;
   watch.add_steps({5, 4, 3});

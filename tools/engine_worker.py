@@ -117,14 +117,15 @@ class Torch:
     def results(self):
         return [value.numpy() for value in self.values]
 
-    def layers(self, calls=PROFILED, typical=statistics.median):
+    def layers(self, calls):
+        """What the engine's profile says of its nodes: the seconds of each call, or their mean alone."""
         seconds = {}
         with self.torch.inference_mode():
             for _ in range(calls):
                 for name, taken in self.model.timed(*self.inputs):
                     seconds.setdefault(name, []).append(taken)
         return [{'name': layer.name, 'type': layer.op, 'layers': [layer.name],
-                 'seconds': typical(seconds[layer.name])} for layer in self.model.layers]
+                 'seconds': seconds[layer.name]} for layer in self.model.layers]
 
 
 def library_of(event):
@@ -148,14 +149,14 @@ class TorchCompile(Torch):
         super().__init__(folder, threads, buffers, profiled)
         self.call = self.torch.compile(self.model, fullgraph=True, dynamic=False)
 
-    def layers(self, calls=PROFILED, typical=statistics.median):
+    def layers(self, calls):
         with self.torch.profiler.profile(
                 activities=[self.torch.profiler.ProfilerActivity.CPU]) as profile:
             for _ in range(calls):
                 self.step()
         # The compiler's code has no names of layers.
         return [{'name': event.key, 'type': library_of(event.key), 'layers': [],
-                 'seconds': event.self_cpu_time_total / calls / 1e6}
+                 'seconds': [event.self_cpu_time_total / calls / 1e6]}
                 for event in profile.key_averages() if event.self_cpu_time_total > 0]
 
 
@@ -216,7 +217,7 @@ class OnnxRuntime:
     def results(self):
         return self.binding.copy_outputs_to_cpu()
 
-    def layers(self, calls=PROFILED, typical=statistics.median):
+    def layers(self, calls):
         for _ in range(calls):
             self.step()
         events = json.loads(pathlib.Path(self.session.end_profiling()).read_text())
@@ -228,7 +229,7 @@ class OnnxRuntime:
                 types[name] = event['args']['op_name']
         return [{'name': name, 'type': types[name],
                  'layers': covered(self.joined.get(name, [name]), self.names),
-                 'seconds': typical(seconds)} for name, seconds in times.items()]
+                 'seconds': seconds} for name, seconds in times.items()]
 
 
 class OpenVino:
@@ -264,7 +265,7 @@ class OpenVino:
     def results(self):
         return [self.request.get_output_tensor(i).data for i in range(len(self.compiled.outputs))]
 
-    def layers(self, calls=PROFILED, typical=statistics.median):
+    def layers(self, calls):
         times = {}
         for _ in range(calls):
             self.step()
@@ -278,7 +279,7 @@ class OpenVino:
             if facts.get('execTimeMcs', '').isdigit() and name in times:
                 found.append({'name': name, 'type': facts['layerType'],
                               'layers': covered(facts['originalLayersNames'].split(','), self.names),
-                              'seconds': typical(times[name])})
+                              'seconds': times[name]})
         return found
 
     def write_graph(self, path):
@@ -437,7 +438,8 @@ def profile(folder, name, threads, graph=None):
     timed = Timed(folder, name, threads, profiled=True)
     if graph:
         timed.engine.write_graph(graph)
-    return {'layers': timed.engine.layers()}
+    layers = timed.engine.layers(PROFILED)
+    return {'layers': [{**layer, 'seconds': statistics.median(layer['seconds'])} for layer in layers]}
 
 
 def once(folder, name, threads, out):
@@ -451,8 +453,8 @@ def once(folder, name, threads, out):
         steps[place.name] = min(timed.round(SHORT_ROUND)[clock]) / 1e9
         profiled = Timed(place, name, threads, profiled=True, warm_up=WARM_UP_AGAIN)
         seconds = types[place.name] = {}
-        for layer in profiled.engine.layers(SHORT_PROFILE, min):
-            seconds[layer['type']] = seconds.get(layer['type'], 0) + layer['seconds']
+        for layer in profiled.engine.layers(SHORT_PROFILE):
+            seconds[layer['type']] = seconds.get(layer['type'], 0) + min(layer['seconds'])
     (folder / 'profiles').mkdir(exist_ok=True)
     written = folder / f'{time.time_ns()}.json'
     written.write_text(

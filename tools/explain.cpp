@@ -63,8 +63,7 @@ void add_explain(CLI::App& app) {
           "log", options->log,
           "The log of the application: oneDNN's (ONEDNN_VERBOSE=2, ONEDNN_VERBOSE_TIMESTAMP=1), "
           "ONNX Runtime's profile, PyTorch's trace, OpenVINO's graph or counters, or Nsight "
-          "Systems' "
-          "export to SQLite")
+          "Systems' export to SQLite")
       ->required();
   command->add_option("results", options->files,
                       "Results of bench_model with the shape file that 'layerbench import verbose' "

@@ -129,9 +129,8 @@ void add_import(CLI::App& app) {
           "format", options->format,
           "Form of the model: onnx; gguf, the header of a llama.cpp model; torch, the "
           "calls that tools/from_torch.py --export writes; or verbose, the log of an "
-          "application: oneDNN's with ONEDNN_VERBOSE=2, "
-          "ONNX Runtime's profile, PyTorch's trace, OpenVINO's graph or counters, or Nsight "
-          "Systems' export to SQLite")
+          "application: oneDNN's with ONEDNN_VERBOSE=2, ONNX Runtime's profile, PyTorch's trace, "
+          "OpenVINO's graph or counters, or Nsight Systems' export to SQLite")
       ->required()
       ->check(CLI::IsMember({"onnx", "gguf", "torch", "verbose"}));
   command->add_option("file", options->file, "The model, whose weights are not read; or the log")

@@ -431,8 +431,7 @@ class explainer {
     if (overlaps * 100 <= step_.place.period * step_.place.steps) return true;
     result_.notes.push_back(
         fmt::format("{} calls began before the one before them ended: several threads, processes "
-                    "or streams run "
-                    "calls at once, so the time between calls is not known",
+                    "or streams run calls at once, so the time between calls is not known",
                     overlaps));
     return false;
   }
