@@ -1,6 +1,8 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <cmath>
 #include <limits>
+#include <random>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -220,6 +222,30 @@ TEST(Reporter, JsonReadsBackAsItWas) {
     EXPECT_DOUBLE_EQ(read.rows[i].cpu_seconds, rows[i].cpu_seconds);
     EXPECT_EQ(read.rows[i].counters, rows[i].counters);
     EXPECT_EQ(read.rows[i].label.text(), rows[i].label.text());
+  }
+}
+
+// A curve writes the rows that it found once more for each batch that it adds.
+TEST(Reporter, TimesDoNotDriftWhenTheyAreReadAndWrittenOften) {
+  const testing::temporary_directory scratch;
+  std::mt19937 random(1);
+  std::uniform_real_distribution<double> exponent(-8, 2);
+  measurements rows;
+  for (std::int64_t i = 0; i < 1000; ++i) {
+    rows.push_back(round_of("fc1", i, std::pow(10, exponent(random))));
+    rows.back().calls = 1 + i % 977;
+  }
+  for (const std::string_view unit : {"ns", "us", "ms", "s"}) {
+    measurements read = rows;
+    for (int times = 0; times < 5; ++times) {
+      const auto runs = to_runs(read, row_choice::rounds_and_aggregates, unit);
+      read = result::read(scratch.write("r.json", render(runs, {"json"}))).rows;
+    }
+    ASSERT_THAT(read, SizeIs(rows.size()));
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      EXPECT_DOUBLE_EQ(read[i].seconds, rows[i].seconds) << unit;
+      EXPECT_DOUBLE_EQ(read[i].cpu_seconds, rows[i].cpu_seconds) << unit;
+    }
   }
 }
 

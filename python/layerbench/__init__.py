@@ -158,7 +158,7 @@ def read(files: Files) -> pandas.DataFrame:
     low_s, high_s, flops, bytes and disturbed, in seconds, bytes or numbers. What a row has not is NaN or
     None. Of chains `pass` is the phase."""
     import pandas
-    units = {"ns": 1e-9, "us": 1e-6, "ms": 1e-3, "s": 1.0}
+    per_second = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
     # Columns of their own, and what Google Benchmark adds.
     left_out = {"name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "threads",
                 "iterations", "real_time", "cpu_time", "time_unit", "label", "repetition_index", "error_occurred",
@@ -170,12 +170,12 @@ def read(files: Files) -> pandas.DataFrame:
         for row in benchmarks:
             if row.get("run_type") == "aggregate":
                 continue
-            unit = units.get(row.get("time_unit", "ns"), 1e-9)
+            units = per_second.get(row.get("time_unit", "ns"), 1e9)
             failed = row.get("error_occurred", False)
             record = {"file": file, **_parts(row["run_name"]), "round": row.get("repetition_index"),
                       "error": row.get("error_message") if failed else None,
-                      "seconds": None if failed else row["real_time"] * unit,
-                      "cpu_seconds": None if failed else row["cpu_time"] * unit}
+                      "seconds": None if failed else row["real_time"] / units,
+                      "cpu_seconds": None if failed else row["cpu_time"] / units}
             for part in row.get("label", "").split(";"):
                 key, equals, value = part.partition("=")
                 if equals:

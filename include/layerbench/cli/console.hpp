@@ -99,7 +99,7 @@ struct console_form {
 /// empty.
 [[nodiscard]] inline std::string time_text(double seconds, std::string_view unit) {
   if (unit.empty() || !(seconds > 0)) return units::si(seconds, "s");
-  const double scaled = seconds / result::detail::unit_seconds(unit);
+  const double scaled = seconds * result::detail::units_per_second(unit);
   const int digits = std::clamp(2 - static_cast<int>(std::floor(std::log10(scaled))), 0, 9);
   return fmt::format("{:.{}f} {}", scaled, digits, unit);
 }

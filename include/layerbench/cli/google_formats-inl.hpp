@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <sstream>
@@ -53,6 +54,28 @@ LAYERBENCH_INLINE std::vector<rounds> by_row(const std::vector<result::measureme
   return benchmark::kNanosecond;
 }
 
+/// The time of `calls` calls from which a reader of Google Benchmark's output gets `seconds` back,
+/// as nearly as possible: `seconds * calls` would be some units in the last place off, and rows
+/// that are read and written often would drift.
+[[nodiscard]] inline double accumulated_time(double seconds, std::int64_t calls,
+                                             benchmark::TimeUnit unit) {
+  const double per_second = benchmark::GetTimeUnitMultiplier(unit);
+  const auto count = static_cast<double>(calls);
+  const auto off = [&](double total) {
+    return std::abs(total * per_second / count / per_second - seconds);
+  };
+  const double product = seconds * count;
+  double best = product;
+  double below = product;
+  double above = product;
+  for (int i = 0; i < 2; ++i) {
+    below = std::nextafter(below, 0);
+    above = std::nextafter(above, std::numeric_limits<double>::infinity());
+    best = std::min({best, below, above}, [&](double a, double b) { return off(a) < off(b); });
+  }
+  return best;
+}
+
 [[nodiscard]] inline google_run round_run(const result::measurement& row, std::size_t family,
                                           std::size_t repetitions, benchmark::TimeUnit unit) {
   google_run run;
@@ -66,8 +89,8 @@ LAYERBENCH_INLINE std::vector<rounds> by_row(const std::vector<result::measureme
   run.time_unit = unit;  // of all rows: compare.py leaves out rows whose units differ
   run.statistics = nullptr;
   run.iterations = row.calls;
-  run.real_accumulated_time = row.seconds * static_cast<double>(row.calls);
-  run.cpu_accumulated_time = row.cpu_seconds * static_cast<double>(row.calls);
+  run.real_accumulated_time = accumulated_time(row.seconds, row.calls, unit);
+  run.cpu_accumulated_time = accumulated_time(row.cpu_seconds, row.calls, unit);
   for (const auto& [name, value] : row.counters) {
     if (std::isfinite(value)) run.counters[name] = value;  // JSON has no other numbers
   }

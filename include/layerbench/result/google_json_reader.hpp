@@ -149,10 +149,12 @@ class row_fields {
   std::vector<field> all_;
 };
 
-[[nodiscard]] inline double unit_seconds(std::string_view unit) {
-  if (unit == "ns") return 1e-9;
-  if (unit == "us") return 1e-6;
-  if (unit == "ms") return 1e-3;
+/// How many of the unit a second has. A time is divided by it: the numbers below one second have no
+/// exact double, and a row that is read and written often would drift.
+[[nodiscard]] inline double units_per_second(std::string_view unit) {
+  if (unit == "ns") return 1e9;
+  if (unit == "us") return 1e6;
+  if (unit == "ms") return 1e3;
   if (unit == "s") return 1;
   throw bad_field("time_unit", fmt::format("unknown unit '{}'", unit));
 }
@@ -201,9 +203,9 @@ inline void read_row(const row_fields& row, results& into) {
   if (row.boolean("error_occurred")) {
     read.error = row.text("error_message", "failed");
   } else {
-    const double unit = unit_seconds(row.text("time_unit", "ns"));
-    read.seconds = row.number("real_time") * unit;
-    read.cpu_seconds = row.number("cpu_time") * unit;
+    const double per_second = units_per_second(row.text("time_unit", "ns"));
+    read.seconds = row.number("real_time") / per_second;
+    read.cpu_seconds = row.number("cpu_time") / per_second;
     read.calls = row.count("iterations");
   }
   read.counters = row.other_numbers();

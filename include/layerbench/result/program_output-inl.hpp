@@ -71,11 +71,11 @@ class metric_rows {
 /// A file of JSON that has a list of benchmarks, or is one.
 using json_reader = void (*)(const json::cursor& whole, metric_rows& into);
 
-/// Adds the number `key` of `of`, times `unit`.
-inline void add_number(const json::cursor& of, std::string_view key, double unit, std::string name,
-                       metric_rows& into) {
+/// Adds the time `key` of `of`, in a unit of which a second has `per_second`.
+inline void add_time(const json::cursor& of, std::string_view key, double per_second,
+                     std::string name, metric_rows& into) {
   of.require_keys({key});
-  const double value = of[key].number() * unit;
+  const double value = of[key].number() / per_second;
   if (!std::isfinite(value) || value <= 0) of[key].fail("is not a time above 0");
   into.add({std::move(name), value}, "");
 }
@@ -90,10 +90,10 @@ void for_each(const json::cursor& list, const Function& function) {
   for (std::size_t i = 0; i < list.get().size(); ++i) function(list[i]);
 }
 
-/// The seconds of the unit that a text names.
-[[nodiscard]] inline double seconds_of(const json::cursor& unit) {
+/// How many of the unit that a text names a second has.
+[[nodiscard]] inline double units_per_second(const json::cursor& unit) {
   try {
-    return unit_seconds(unit.text());
+    return units_per_second(unit.text());
   } catch (const bad_field& e) {
     unit.fail(e.what());
   }
@@ -110,9 +110,9 @@ inline void read_google(const json::cursor& whole, metric_rows& into) {
       const std::string type = row.has("run_type") ? row["run_type"].text() : "iteration";
       const std::string of = row.has("aggregate_name") ? row["aggregate_name"].text() : "";
       if (skipped || type != kind || of != aggregate) return;
-      const double unit = row.has("time_unit") ? seconds_of(row["time_unit"]) : 1e-9;
-      add_number(row, "real_time", unit,
-                 row.has("run_name") ? row["run_name"].text() : row["name"].text(), into);
+      const double per_second = row.has("time_unit") ? units_per_second(row["time_unit"]) : 1e9;
+      add_time(row, "real_time", per_second,
+               row.has("run_name") ? row["run_name"].text() : row["name"].text(), into);
       found = true;
     });
     return found;
@@ -153,14 +153,14 @@ inline void read_nvbench(const json::cursor& whole, metric_rows& into) {
 inline void read_pytest(const json::cursor& whole, metric_rows& into) {
   for_each(whole["benchmarks"], [&](const json::cursor& row) {
     row.require_keys({"fullname", "stats"});
-    add_number(row["stats"], "median", 1, row["fullname"].text(), into);
+    add_time(row["stats"], "median", 1, row["fullname"].text(), into);
   });
 }
 
 inline void read_hyperfine(const json::cursor& whole, metric_rows& into) {
   for_each(whole["results"], [&](const json::cursor& row) {
     row.require_keys({"command"});
-    add_number(row, "median", 1, row["command"].text(), into);
+    add_time(row, "median", 1, row["command"].text(), into);
   });
 }
 
@@ -219,11 +219,11 @@ inline void read_llama(const json::cursor& whole, metric_rows& into) {
   for (std::size_t i = 0; i < names.size(); ++i) {
     const json::cursor row = whole[i];
     if (!row.has("samples_ns")) {
-      add_number(row, "avg_ns", 1e-9, names[i], into);
+      add_time(row, "avg_ns", 1e9, names[i], into);
       continue;
     }
     for_each(row["samples_ns"], [&](const json::cursor& sample) {
-      into.add({names[i], sample.number() * 1e-9}, "/samples_ns");
+      into.add({names[i], sample.number() / 1e9}, "/samples_ns");
     });
   }
 }
@@ -301,7 +301,7 @@ inline std::string_view read_benchdnn(const std::string& text, metric_rows& into
         fields.begin() + static_cast<std::ptrdiff_t>(problem + more + 1));
     const std::optional<double> milliseconds = number_in(field(time));
     if (milliseconds == 0) continue;  // a problem that was skipped
-    into.add({fmt::format("{}", fmt::join(words, ",")), milliseconds.value_or(-1) * 1e-3}, place);
+    into.add({fmt::format("{}", fmt::join(words, ",")), milliseconds.value_or(-1) / 1e3}, place);
   }
   return benchdnn_name;
 }
