@@ -77,18 +77,27 @@ inline constexpr std::array<std::string_view, 8> quantization_fields{
     "dst_type", "addend_type",  "channel_scales", "src_zero",
     "dst_zero", "weights_type", "group_size",     "zero_points"};
 
+[[nodiscard]] inline bool is_quantization_field(std::string_view name) {
+  return std::ranges::find(quantization_fields, name) != quantization_fields.end();
+}
+
 /// Whether one of them is not the default.
 [[nodiscard]] inline bool is_quantized(const record_fields& fields) {
   return std::ranges::any_of(fields, [](const record_field& field) {
-    return !field.is_default &&
-           std::ranges::find(quantization_fields, field.name) != quantization_fields.end();
+    return !field.is_default && is_quantization_field(field.name);
   });
 }
 /// Whether a plan of an op with integers must know of them.
 template <class Op>
   requires requires(const Op& o) { o.channel_scales; }
 [[nodiscard]] bool is_quantized(const Op& o) {
-  return is_quantized(fields_of(o));
+  const Op defaults{};
+  bool found = false;
+  for_each_field<Op>([&](const auto& field) {
+    found = found ||
+            (!(o.*field.member == defaults.*field.member) && is_quantization_field(field.name));
+  });
+  return found;
 }
 
 /// Throws invalid_field.

@@ -185,6 +185,7 @@ template <class Record>
 [[nodiscard]] record_fields fields_of(const Record& record) {
   const Record defaults{};
   record_fields all;
+  all.reserve(std::tuple_size_v<std::remove_cvref_t<decltype(Record::fields)>>);
   for_each_field<Record>([&](const auto& f) {
     const auto& value = record.*f.member;
     all.push_back(

@@ -68,28 +68,41 @@ struct formula<op::pool> {
             output % o.q() * o.stride.h - o.pad.left};
   }
 
+  /// The windows along an axis that contain its element `x`.
+  struct windows {
+    std::int64_t first;
+    std::int64_t end;
+  };
+  static windows containing(std::int64_t x, std::int64_t pad, std::int64_t size,
+                            std::int64_t stride, std::int64_t count) {
+    const std::int64_t behind = x + pad;
+    return {behind < size ? 0 : (behind - size) / stride + 1, std::min(behind / stride + 1, count)};
+  }
+
   /// diff_src[index], summed over the windows that contain the element: a window's average passes
   /// on diff_dst / divisor, its maximum diff_dst to the argmax only.
   static sum gradient(const op::pool& o, tensors in, std::int64_t index) {
     const std::int64_t x = index % o.w;
     const std::int64_t y = index / o.w % o.h;
     const std::int64_t plane = index / (o.w * o.h) % o.d;
-    const std::int64_t first = index / (o.w * o.h * o.d) * o.z() * o.p();
+    const std::int64_t channel = index / (o.w * o.h * o.d) * o.z();
+    const windows planes = containing(plane, o.depth_pad.value, o.t, o.depth_stride, o.z());
+    const windows rows = containing(y, o.pad.top, o.r, o.stride.v, o.p());
+    const windows columns = containing(x, o.pad.left, o.s, o.stride.h, o.q());
     sum total;
-    for (std::int64_t line = first; line < first + o.z() * o.p(); ++line) {
-      for (std::int64_t q = 0; q < o.q(); ++q) {
-        const std::int64_t output = line * o.q() + q;
-        const pool_window window = window_of(o, output);
-        const std::int64_t back = plane - window.front;
-        const std::int64_t row = y - window.top;
-        const std::int64_t column = x - window.left;
-        if (back < 0 || back >= o.t || row < 0 || row >= o.r || column < 0 || column >= o.s)
-          continue;
-        const auto i = static_cast<std::size_t>(output);
-        if (o.kind == op::pool_kind::average) {
-          total.add(in[0][i] / window.divisor(o));
-        } else if (std::lround(in[1][i]) == (back * o.r + row) * o.s + column) {
-          total.add(in[0][i]);
+    for (std::int64_t z = planes.first; z < planes.end; ++z) {
+      for (std::int64_t p = rows.first; p < rows.end; ++p) {
+        for (std::int64_t q = columns.first; q < columns.end; ++q) {
+          const std::int64_t output = ((channel + z) * o.p() + p) * o.q() + q;
+          const pool_window window = window_of(o, output);
+          const std::int64_t tap =
+              ((plane - window.front) * o.r + y - window.top) * o.s + x - window.left;
+          const auto i = static_cast<std::size_t>(output);
+          if (o.kind == op::pool_kind::average) {
+            total.add(in[0][i] / window.divisor(o));
+          } else if (std::lround(in[1][i]) == tap) {
+            total.add(in[0][i]);
+          }
         }
       }
     }
