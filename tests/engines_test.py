@@ -396,7 +396,8 @@ class Run(unittest.TestCase):
         self.assertAlmostEqual(
             overhead["large_byte_seconds"] * large * engines.overhead_models.LARGE_LAYERS, 1e-3)
         factors = overhead["kernel_factors"]
-        self.assertEqual({"pool_max", "pool_average", "pool_global", "conv", "conv_1x1",
+        self.assertEqual({"pool_max", "pool_max_dense", "pool_max_small", "pool_average",
+                          "pool_average_dense", "pool_average_small", "pool_global", "conv", "conv_1x1",
                           "conv_depthwise", "conv_grouped", "gemm", "gemm_one_row",
                           "gemm_few_rows", "batchnorm", "batchnorm_small",
                           "lrn"} - set(factors), set())

@@ -42,7 +42,7 @@ class Layers:
     def add(self, op, shape, after=None, what=None):
         """Adds a layer behind the last one, or behind those of these names; its name. Without names
         it reads an input of the model."""
-        name = f'{what or op}{len(self.all)}'
+        name = f'{what or op}_{len(self.all)}'  # relu6 has a digit itself
         self.all.append({'name': name, 'op': op, **({} if after is None else {'after': after}),
                          'shape': shape})
         return name
@@ -115,8 +115,12 @@ def kernels_model():
         if i == HALVINGS:
             break
         text = channels, image, layers.all[-1]['name']
-        layers.add('pool', {'kind': 'max', **size, 'r': 3, 's': 3, 'stride': 2, 'pad': 1})
+        # Windows of 2x2 fit images of even sizes, which every second one has.
+        window = {'r': 3, 's': 3, 'stride': 2, 'pad': 1} if i % 2 else {'r': 2, 's': 2, 'stride': 2}
+        pools = [layers.add('pool', {'kind': kind, **size, **window}, [text[2]])
+                 for kind in ('max', 'average')]
         image = (image + 1) // 2
+        layers.add('add', {'dims': ['batch', channels, image, image]}, pools)
         layers.activation('sigmoid', ['batch', channels, image, image])
         more = min(2 * channels, MOST_CHANNELS)
         layers.conv({**size, 'h': image, 'w': image}, more, 3)

@@ -93,9 +93,13 @@ namespace detail {
   return o.m < 10 ? "gemm_few_rows" : "gemm";
 }
 
+/// Engines' own kernels take a time per element of a window, libraries' nearly one per element of
+/// the image.
 [[nodiscard]] inline std::string kernel_name(const op::pool& o) {
-  return o.t == o.d && o.r == o.h && o.s == o.w ? "pool_global"
-                                                : fmt::format("pool_{}", name(o.kind));
+  if (o.t == o.d && o.r == o.h && o.s == o.w) return "pool_global";
+  const bool dense = o.depth_stride == 1 && o.stride == pair{1, 1};
+  const bool small = o.t * o.r * o.s <= 4;
+  return fmt::format("pool_{}{}", name(o.kind), dense ? "_dense" : small ? "_small" : "");
 }
 
 /// PyTorch's kernel loops over the pixels of an image, so it is slow where there are few.
