@@ -5,8 +5,10 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/analysis/base/engine_overhead.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
+#include <layerbench/op/pool.hpp>
 
 #include "support/mentions.hpp"
 #include "support/timings.hpp"
@@ -50,6 +52,29 @@ validated only_case(const std::vector<results>& files) {
   EXPECT_THAT(all.cases, SizeIs(1));
   EXPECT_THAT(all.left_out, IsEmpty());
   return all.cases.at(0);
+}
+
+TEST(KernelKinds, OfPoolsDependOnWindowAndStride) {
+  const auto kind_of = [](std::int64_t window, std::int64_t stride, std::int64_t depth = 1,
+                          std::int64_t depth_stride = 1) {
+    op::pool o;
+    o.h = o.w = o.d = 8;
+    o.r = o.s = window;
+    o.stride = {stride, stride};
+    o.t = depth;
+    o.depth_stride = depth_stride;
+    layer_time call{};
+    call.op = op::pool::name;
+    call.key = key(o);
+    return detail::kernel_of(call);
+  };
+  EXPECT_EQ(kind_of(3, 2), "pool_max");
+  EXPECT_EQ(kind_of(2, 2), "pool_max_small");
+  EXPECT_EQ(kind_of(2, 2, 2, 2), "pool_max");
+  EXPECT_EQ(kind_of(3, 1), "pool_max_dense");
+  EXPECT_EQ(kind_of(2, 1), "pool_max_dense");
+  EXPECT_EQ(kind_of(2, 1, 1, 2), "pool_max_small");
+  EXPECT_EQ(kind_of(8, 1, 8), "pool_global");
 }
 
 TEST(Validate, ComparesWithTheMedianOfAFewRounds) {

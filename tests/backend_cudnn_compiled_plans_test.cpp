@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <array>
 #include <cstddef>
 #include <map>
 #include <string>
@@ -128,10 +129,10 @@ class convolution_plans : public ::testing::Test {
 };
 
 TEST_F(convolution_plans, WithEachActivationFunctionAreCompiled) {
-  const std::vector<dtype> types{dtype::f16, dtype::bf16, dtype::tf32};
+  const std::array types{dtype::f16, dtype::bf16, dtype::tf32};
   for (std::size_t i = 0; i < enum_names<op::activation_kind>.size(); ++i) {
     const auto kind = static_cast<op::activation_kind>(i);
-    // A second of compiling each: all types in turn, and all of them with relu.
+    // Each takes a second: a function is compiled in one type, types in turn, and relu in all.
     for (const dtype type : types) {
       if (kind != op::activation_kind::relu && type != types[i % types.size()]) continue;
       SCOPED_TRACE(fmt::format("{} {}", name(kind), name(type)));

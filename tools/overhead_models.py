@@ -114,10 +114,11 @@ def kernels_model():
         layers.images(size)
         if i == HALVINGS:
             break
-        text = channels, image, layers.all[-1]['name']
-        # Windows of 2x2 fit images of even sizes, which every second one has.
+        last = layers.all[-1]['name']
+        text = channels, image, last
+        # Both windows in turn; the one odd image, of 13 pixels a side, has that of 3x3.
         window = {'r': 3, 's': 3, 'stride': 2, 'pad': 1} if i % 2 else {'r': 2, 's': 2, 'stride': 2}
-        pools = [layers.add('pool', {'kind': kind, **size, **window}, [text[2]])
+        pools = [layers.add('pool', {'kind': kind, **size, **window}, [last])
                  for kind in ('max', 'average')]
         image = (image + 1) // 2
         layers.add('add', {'dims': ['batch', channels, image, image]}, pools)

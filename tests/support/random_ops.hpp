@@ -166,7 +166,7 @@ inline op::lrn roll(dice& d, std::type_identity<op::lrn> /*tag*/) {
 
 inline op::groupnorm roll(dice& d, std::type_identity<op::groupnorm> /*tag*/) {
   const std::int64_t groups = d.between(1, 8);
-  return {d.between(1, 3), groups * d.between(1, 8), d.between(1, 6), d.between(1, 6), groups};
+  return {d.between(1, 3), groups * d.between(1, 12), d.between(1, 5), d.between(1, 5), groups};
 }
 
 inline op::layernorm roll(dice& d, std::type_identity<op::layernorm> /*tag*/) {

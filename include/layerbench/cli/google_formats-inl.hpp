@@ -64,13 +64,14 @@ LAYERBENCH_INLINE std::vector<rounds> by_row(const std::vector<result::measureme
   const auto off = [&](double total) {
     return std::abs(total * per_second / count / per_second - seconds);
   };
-  const double product = seconds * count;
-  double best = product;
-  double below = product;
-  double above = product;
-  for (int i = 0; i < 2; ++i) {
-    below = std::nextafter(below, 0);
-    above = std::nextafter(above, std::numeric_limits<double>::infinity());
+  constexpr double infinite = std::numeric_limits<double>::infinity();
+  constexpr int neighbours = 2;  // on each side: enough for all of 240,000 random times
+  double best = seconds * count;
+  double below = best;
+  double above = best;
+  for (int i = 0; i < neighbours; ++i) {
+    below = std::nextafter(below, -infinite);
+    above = std::nextafter(above, infinite);
     best = std::min({best, below, above}, [&](double a, double b) { return off(a) < off(b); });
   }
   return best;

@@ -149,8 +149,8 @@ class row_fields {
   std::vector<field> all_;
 };
 
-/// How many of the unit a second has. A time is divided by it: the numbers below one second have no
-/// exact double, and a row that is read and written often would drift.
+/// How many of the unit a second has. A time is divided by it, since 1e-3, 1e-6 and 1e-9 have no
+/// exact double: multiplied by them, rows that are read and written often would drift.
 [[nodiscard]] inline double units_per_second(std::string_view unit) {
   if (unit == "ns") return 1e9;
   if (unit == "us") return 1e6;

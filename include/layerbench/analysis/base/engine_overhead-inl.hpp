@@ -93,8 +93,8 @@ namespace detail {
   return o.m < 10 ? "gemm_few_rows" : "gemm";
 }
 
-/// Engines' own kernels take a time per element of a window, libraries' nearly one per element of
-/// the image.
+/// The time of PyTorch's kernel grows with the elements of all windows, that of a library's less,
+/// so their ratio depends on window and stride.
 [[nodiscard]] inline std::string kernel_name(const op::pool& o) {
   if (o.t == o.d && o.r == o.h && o.s == o.w) return "pool_global";
   const bool dense = o.depth_stride == 1 && o.stride == pair{1, 1};
