@@ -2,9 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <limits>
 
 #include <layerbench/backend/reference/backend.hpp>
+#include <layerbench/base/rounding.hpp>
 #include <layerbench/op/pool.hpp>
 
 namespace layerbench::reference {
@@ -75,8 +77,9 @@ struct formula<op::pool> {
   };
   static windows containing(std::int64_t x, std::int64_t pad, std::int64_t size,
                             std::int64_t stride, std::int64_t count) {
-    const std::int64_t behind = x + pad;
-    return {behind < size ? 0 : (behind - size) / stride + 1, std::min(behind / stride + 1, count)};
+    const std::int64_t padded = x + pad;
+    return {ceil_div(std::max<std::int64_t>(padded - size + 1, 0), stride),
+            std::min(padded / stride + 1, count)};
   }
 
   /// diff_src[index], summed over the windows that contain the element: a window's average passes
