@@ -93,15 +93,20 @@ class Layers:
         self.add('transpose', {'dims': ['batch', channels, image, image], 'order': [0, 2, 1],
                                'view': ['batch', channels, pixels]}, [after])
         rows = ['batch', pixels]
-        begin = self.add('layernorm', {'dims': [*rows, channels]})
-        parts = [self.product(rows, channels, channels, [begin]) for _ in range(3)]
+        dims = [*rows, channels]
+        # Behind a product, as in networks: PyTorch hands the transposed tensor on without a copy,
+        # and a layer norm takes nine times as long on it.
+        begin = self.product(rows, channels, channels)
+        norm = self.add('layernorm', {'dims': dims})
+        parts = [self.product(rows, channels, channels, [norm]) for _ in range(3)]
         self.add('attention', {'n': 'batch', 'heads': channels // 64, 'q': pixels, 'k': pixels,
                                'd': 64}, parts)
-        self.product(rows, channels, channels)
+        self.add('add', {'dims': dims}, [self.product(rows, channels, channels), begin])
+        self.add('layernorm', {'dims': dims})
         self.product(rows, 4 * channels, channels)
         self.activation('gelu', [*rows, 4 * channels])
         self.product(rows, channels, 4 * channels)
-        self.add('softmax', {'dims': [*rows, channels], 'axis': 2})
+        self.add('softmax', {'dims': dims, 'axis': 2})
 
 
 def kernels_model():
