@@ -2,9 +2,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <layerbench/cache_state/buffer_layout-inl.hpp>
 #include <layerbench/cache_state/device_context-inl.hpp>
-#include <layerbench/cache_state/repeated_use-inl.hpp>
 #include <layerbench/cache_state/ring_buffers-inl.hpp>
 #include <layerbench/cache_state/setup_op-inl.hpp>
+#include <layerbench/cache_state/uses_to_repeat-inl.hpp>
 #include <layerbench/session/autotuner-inl.hpp>
 #include <layerbench/session/backend_selection-inl.hpp>
 #include <layerbench/session/case_state-inl.hpp>

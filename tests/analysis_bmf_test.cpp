@@ -8,8 +8,8 @@
 #include <layerbench/analysis/base/predictor.hpp>
 #include <layerbench/analysis/predict/bmf.hpp>
 #include <layerbench/analysis/predict/json.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/shape/json.hpp>
 
 namespace layerbench::report {
 namespace analysis_bmf_test {

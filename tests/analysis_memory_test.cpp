@@ -12,9 +12,9 @@
 #include <layerbench/analysis/base/caching_allocator.hpp>
 #include <layerbench/analysis/base/memory.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "support/temporary_directory.hpp"
 #include "support/transformer.hpp"

@@ -11,8 +11,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/op/gemm.hpp>
+#include <layerbench/session/device_graph_row.hpp>
 #include <layerbench/session/measurer.hpp>
-#include <layerbench/session/recorded_row.hpp>
 #include <layerbench/session/stopping_criterion.hpp>
 
 #include "support/host_gpu.hpp"
@@ -51,13 +51,13 @@ class GpuTiming : public testing::on_gpu {
   }
 
   /// What one replay that is timed consists of.
-  static calls_made replayed(recorded_row& some, std::int64_t n) {
+  static calls_made replayed(device_graph_row& some, std::int64_t n) {
     some.set_up(n);
     gpu::calls.clear();
     some.call();
     return gpu::calls;
   }
-  static lap timed(recorded_row& some, std::int64_t n) {
+  static lap timed(device_graph_row& some, std::int64_t n) {
     some.set_up(n);
     some.start();
     some.call();
@@ -77,7 +77,7 @@ TEST_F(GpuTiming, RecordsHotCallsOnTheSameOperands) {
   operand_ring hot = turn({});
   ASSERT_EQ(hot.most_calls(), 64);
   stopwatch watch = stopwatch_of(device());
-  recorded_row some(hot, device(), watch);
+  device_graph_row some(hot, device(), watch);
   const calls_made result = replayed(some, 10);
   ASSERT_THAT(result, SizeIs(10));
   for (const gpu::call& call : result) EXPECT_EQ(call.operands, result.front().operands);
@@ -94,7 +94,7 @@ TEST_F(GpuTiming, EnqueuesNoMoreCallsThanAStreamTakes) {
 TEST_F(GpuTiming, RecordsColdCallsOnOtherOperandsEach) {
   operand_ring cold = turn({.cache = cache_state::cold});
   stopwatch watch = stopwatch_of(device());
-  recorded_row some(cold, device(), watch);
+  device_graph_row some(cold, device(), watch);
   ASSERT_EQ(cold.most_calls(), 64);
   const calls_made result = replayed(some, 64);
   std::set<address> results;
@@ -115,7 +115,7 @@ TEST_F(GpuTiming, WhatMakesACallReadyComesRightBeforeItAndDoesNotCount) {
   ASSERT_EQ(turns.most_calls(), 20);
   take(2e-6, 7e-6, 5e-6);
   stopwatch watch = stopwatch_of(device());
-  recorded_row some(turns, device(), watch);
+  device_graph_row some(turns, device(), watch);
   for (const std::int64_t n : {1, 8, 20}) {
     const calls_made result = replayed(some, n);
     ASSERT_THAT(result, SizeIs(2 * n));
@@ -157,7 +157,7 @@ std::vector<double> ages(const calls_made& all, std::size_t first) {
 TEST_F(GpuTiming, WhatIsWrittenAheadIsSoByTheSameBytesInEveryCall) {
   operand_ring turns = in_model(20, 5);
   stopwatch watch = stopwatch_of(device());
-  recorded_row some(turns, device(), watch);
+  device_graph_row some(turns, device(), watch);
   for (const std::int64_t n : {3, 8, 20}) {
     some.set_up(n);
     some.call();
@@ -176,7 +176,7 @@ TEST_F(GpuTiming, DifferencesThatDrownMarkTheRow) {
     operand_ring turns = in_model(20);
     take(call, copy);
     stopwatch watch = stopwatch_of(device());
-    recorded_row some(turns, device(), watch);
+    device_graph_row some(turns, device(), watch);
     EXPECT_GT(timed(some, 8).seconds, 0) << "never nothing";
     result::measurement row = row_of_calls();
     some.describe(row);
@@ -187,7 +187,7 @@ TEST_F(GpuTiming, DifferencesThatDrownMarkTheRow) {
 TEST_F(GpuTiming, ARowThatCannotBeRecordedSaysSo) {
   operand_ring turns = in_model(20);
   stopwatch watch = stopwatch_of(device());
-  recorded_row some(turns, device(), watch);
+  device_graph_row some(turns, device(), watch);
   some.set_up(2);
   const int before = host_graphs;
   gpu::plans_wait = true;
@@ -209,7 +209,7 @@ TEST_F(GpuTiming, RecordingsAreFreed) {
   {
     operand_ring turns = in_model(20, 5);
     stopwatch watch = stopwatch_of(device());
-    recorded_row some(turns, device(), watch);
+    device_graph_row some(turns, device(), watch);
     some.set_up(2);
     some.set_up(7);
     EXPECT_EQ(host_graphs, before + 3);

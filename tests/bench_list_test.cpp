@@ -11,11 +11,11 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/version.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/op/builtin.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "support/bench.hpp"
 

@@ -9,9 +9,9 @@
 
 #include <gmock/gmock.h>
 
+#include <layerbench/base/json.hpp>
 #include <layerbench/cli/google_formats.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "support/temporary_directory.hpp"
 

@@ -9,9 +9,9 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/backend/host_backend.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/google/register_benchmark.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// Backends that differ from the reference in one respect.
 namespace layerbench::google_test_backends {

@@ -6,8 +6,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/result/program_output.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "support/mentions.hpp"
 

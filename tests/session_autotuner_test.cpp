@@ -16,12 +16,12 @@
 #include <layerbench/backend/adapter.hpp>
 #include <layerbench/backend/reference/activation.hpp>
 #include <layerbench/base/description.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/op/activation.hpp>
 #include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/session/autotuner.hpp>
 #include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/plan_search.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/topology/topology.hpp>
 
 #include "support/mentions.hpp"

@@ -81,7 +81,7 @@ std::vector<std::string> reorders(
     std::optional<std::pair<op::pass, std::string>> other = std::nullopt) {
   layouts::other = std::move(other);
   compute_device device = layout_device();
-  planned_calls planned(device, {.type = type});
+  plan_memories planned(device, {.type = type});
   const model::graph lenet =
       model::load(model::find("lenet5", model::default_shapes_directory()), 2);
   std::vector<std::string> found;

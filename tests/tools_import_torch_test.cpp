@@ -14,7 +14,7 @@
 #include <gtest/gtest.h>
 
 #include <layerbench/base/error.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 #include "import/shape_file.hpp"
 #include "support/temporary_directory.hpp"

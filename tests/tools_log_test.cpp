@@ -23,9 +23,9 @@
 #include <layerbench/analysis/explain/explain.hpp>
 #include <layerbench/analysis/explain/text.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/model/graph.hpp>
 #include <layerbench/model/shape_file.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 #include "import/read_log.hpp"

@@ -6,7 +6,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 #include "support/mentions.hpp"
 #include "support/program.hpp"

@@ -17,11 +17,11 @@
 #include <layerbench/analysis/compare/bisection.hpp>
 #include <layerbench/analysis/compare/paired_ratio.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
 
 #include "commands.hpp"

@@ -15,10 +15,10 @@
 
 #include <layerbench/analysis/validate/validation.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/result/measurement.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
 
 namespace layerbench::tool {

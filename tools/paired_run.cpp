@@ -20,11 +20,11 @@
 
 #include <layerbench/analysis/compare/pair_verdicts.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/base/units.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "commands.hpp"
 

@@ -18,10 +18,10 @@
 
 #include <layerbench/analysis/compare/program_output.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/progress.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/program_output.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "compare_options.hpp"
 #include "process.hpp"

@@ -11,12 +11,12 @@
 #include <fmt/ranges.h>
 
 #include <layerbench/analysis/predict/submission.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/output_file.hpp>
 #include <layerbench/base/quiet.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/report/site.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "commands.hpp"
 

@@ -13,8 +13,8 @@
 #include <layerbench/analysis/compare/paired_ratio.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/report/markdown.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "commands.hpp"
 #include "paired_run.hpp"

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
+#include <layerbench/base/json.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "program.hpp"
 

@@ -7,11 +7,11 @@
 #include <map>
 #include <string>
 
+#include <layerbench/base/json.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// Timings of a model that decodes.
 namespace layerbench::testing {

@@ -5,8 +5,8 @@
 #include <set>
 #include <string>
 
+#include <layerbench/base/json.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// Example result files with rows of two models.
 namespace layerbench::testing {

@@ -2,8 +2,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <layerbench/backend/cudnn/descriptor.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/backend/cudnn/backend_descriptor.hpp>
+#include <layerbench/base/json.hpp>
 
 namespace layerbench::testing {
 

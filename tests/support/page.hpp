@@ -8,7 +8,7 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 #include "program.hpp"
 

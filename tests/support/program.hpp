@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 #include "temporary_directory.hpp"
 

@@ -12,7 +12,7 @@
 #include <vector>
 
 #include <layerbench/analysis/compare/paired_ratio.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 /// Pairs of processes that were recorded on a very busy machine.
 namespace layerbench::testing {

@@ -10,11 +10,11 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/scaling/data_parallel.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// Example data for training on several devices.
 namespace layerbench::testing {

@@ -9,7 +9,7 @@
 
 #include <gtest/gtest.h>
 
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 #include "program.hpp"
 

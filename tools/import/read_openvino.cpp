@@ -13,10 +13,10 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/split.hpp>
 #include <layerbench/shape/dims.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "logged_call.hpp"
 #include "read_log.hpp"

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 #include "graph.hpp"
 

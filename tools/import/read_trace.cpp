@@ -14,10 +14,10 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/op/memory_order.hpp>
-#include <layerbench/shape/json.hpp>
 
 #include "logged_call.hpp"
 #include "read_log.hpp"

@@ -11,6 +11,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/plain_text.hpp>
 #include <layerbench/base/quiet.hpp>
@@ -21,7 +22,6 @@
 #include <layerbench/op/builtin.hpp>
 #include <layerbench/op/memory_order.hpp>
 #include <layerbench/shape/dtype.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 #include "shape_file.hpp"

@@ -6,9 +6,9 @@
 #include <map>
 #include <string>
 
+#include <layerbench/base/json.hpp>
 #include <layerbench/result/logged_layers.hpp>
 #include <layerbench/result/verbose_log.hpp>
-#include <layerbench/shape/json.hpp>
 
 namespace layerbench::tool::importer {
 

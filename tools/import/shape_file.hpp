@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 #include "conversion.hpp"
 #include "graph.hpp"

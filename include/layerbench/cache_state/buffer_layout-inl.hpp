@@ -67,7 +67,7 @@ LAYERBENCH_INLINE ring_position buffer_layout_builder::add_old(std::size_t i, st
   if (changes) {
     return layout_.rings.add(learned ? buffer_kind::updated : buffer_kind::activations, bytes);
   }
-  return layout_.rings.add(learned && operand.bytes <= repeated_uses::small_bytes
+  return layout_.rings.add(learned && operand.bytes <= uses_to_repeat::small_bytes
                                ? buffer_kind::own
                                : buffer_kind::constants,
                            bytes);

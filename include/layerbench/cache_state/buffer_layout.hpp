@@ -9,10 +9,10 @@
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/device.hpp>
 #include <layerbench/cache_state/op_in_context.hpp>
-#include <layerbench/cache_state/repeated_use.hpp>
 #include <layerbench/cache_state/ring_buffers.hpp>
 #include <layerbench/cache_state/setup_op.hpp>
 #include <layerbench/cache_state/step_caches.hpp>
+#include <layerbench/cache_state/uses_to_repeat.hpp>
 
 namespace layerbench::run {
 
@@ -83,7 +83,7 @@ class buffer_layout_builder {
   step_caches caches_;
   std::size_t untouched_bytes_ = 0;  ///< of a slot: the rest of tensors of which a part is used
   buffer_layout layout_;
-  repeated_uses uses_;
+  uses_to_repeat uses_;
 };
 
 }  // namespace detail

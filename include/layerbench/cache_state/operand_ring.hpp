@@ -153,7 +153,7 @@ class operand_ring {
     results_unread_ = setup_.reads_results;
   }
 
-  // To record calls (see recorded_row), use these functions and not those above.
+  // To record calls (see device_graph_row), use these functions and not those above.
 
   /// Makes the first call, and allocates all memory that calls need, since a recording cannot
   /// allocate.

@@ -16,9 +16,9 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/cli/google_formats.hpp>
 #include <layerbench/result/name.hpp>
-#include <layerbench/shape/json.hpp>
 
 namespace layerbench::run {
 

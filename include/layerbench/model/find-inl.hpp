@@ -9,11 +9,11 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/program_path.hpp>
 #include <layerbench/base/similar_names.hpp>
 #include <layerbench/base/system.hpp>
 #include <layerbench/model/find.hpp>
-#include <layerbench/shape/json.hpp>
 
 #ifndef LAYERBENCH_SHAPES_DIR
 #define LAYERBENCH_SHAPES_DIR ""

@@ -12,6 +12,7 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/is_name.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/step.hpp>
@@ -19,7 +20,6 @@
 #include <layerbench/op/add.hpp>
 #include <layerbench/op/batchnorm.hpp>
 #include <layerbench/op/post_ops.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::model {

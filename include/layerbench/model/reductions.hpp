@@ -13,7 +13,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/model/buckets.hpp>
-#include <layerbench/model/parameters.hpp>
+#include <layerbench/model/parameter_updates.hpp>
 #include <layerbench/model/step.hpp>
 #include <layerbench/op/allreduce.hpp>
 #include <layerbench/op/op.hpp>

@@ -2,10 +2,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <layerbench/base/json.hpp>
 #include <layerbench/op/op.hpp>
 #include <layerbench/shape/dims.hpp>
 #include <layerbench/shape/dtype.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::model {

@@ -15,9 +15,9 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/model/parameters.hpp>
-#include <layerbench/model/problem_list.hpp>
+#include <layerbench/model/parameter_updates.hpp>
 #include <layerbench/model/reductions.hpp>
+#include <layerbench/model/sweep.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/add.hpp>
 #include <layerbench/op/cross_entropy.hpp>

@@ -8,8 +8,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/report/html.hpp>
-#include <layerbench/shape/json.hpp>
 
 namespace layerbench::report {
 

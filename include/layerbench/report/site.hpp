@@ -17,6 +17,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/slug.hpp>
 #include <layerbench/report/html.hpp>
@@ -24,7 +25,6 @@
 #include <layerbench/report/site_script.hpp>
 #include <layerbench/report/tables.hpp>
 #include <layerbench/result/context_difference.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// A static site of result files, in which machines can be compared.
 namespace layerbench::report {

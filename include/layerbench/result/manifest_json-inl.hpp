@@ -9,8 +9,8 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json_error.hpp>
 #include <layerbench/result/manifest_json.hpp>
-#include <layerbench/shape/json_error.hpp>
 
 namespace layerbench::result {
 

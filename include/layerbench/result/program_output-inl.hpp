@@ -18,13 +18,13 @@
 
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/split.hpp>
 #include <layerbench/base/stats.hpp>
 #include <layerbench/result/google_json_reader.hpp>
 #include <layerbench/result/non_finite_json.hpp>
 #include <layerbench/result/program_output.hpp>
-#include <layerbench/shape/json.hpp>
 
 namespace layerbench::result {
 

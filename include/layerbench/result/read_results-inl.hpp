@@ -17,13 +17,13 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/input_path.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/result/field_dimensions.hpp>
 #include <layerbench/result/google_json_reader.hpp>
 #include <layerbench/result/manifest_json.hpp>
 #include <layerbench/result/non_finite_json.hpp>
 #include <layerbench/result/plan_candidates.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record_json.hpp>
 
 namespace layerbench::result {

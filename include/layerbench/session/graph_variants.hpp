@@ -20,7 +20,7 @@
 #include <layerbench/base/input_path.hpp>
 #include <layerbench/model/fusion.hpp>
 #include <layerbench/model/graph.hpp>
-#include <layerbench/model/problem_list.hpp>
+#include <layerbench/model/sweep.hpp>
 #include <layerbench/result/stream_shares.hpp>
 #include <layerbench/session/backend_selection.hpp>
 #include <layerbench/session/options.hpp>

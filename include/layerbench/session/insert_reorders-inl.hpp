@@ -27,7 +27,7 @@ LAYERBENCH_INLINE std::string reorder_name(const model::call& reader, const op::
 namespace detail {
 
 LAYERBENCH_INLINE reorder_inserter::reorder_inserter(const model::step& step,
-                                                     planned_calls& planned)
+                                                     plan_memories& planned)
     : planned_(planned),
       result_(step),
       current_(step.tensors),
@@ -183,7 +183,7 @@ LAYERBENCH_INLINE std::string reorder_inserter::name_of(const std::string& wante
 
 }  // namespace detail
 
-LAYERBENCH_INLINE model::step with_reorders(const model::step& step, planned_calls& planned) {
+LAYERBENCH_INLINE model::step with_reorders(const model::step& step, plan_memories& planned) {
   detail::reorder_inserter inserter(step, planned);
   for (const model::call& call : step.calls) inserter.add(call);
   return inserter.take();

@@ -16,8 +16,8 @@
 #include <layerbench/result/stream_shares.hpp>
 #include <layerbench/session/benchmark_row.hpp>
 #include <layerbench/session/chain.hpp>
+#include <layerbench/session/device_graph_row.hpp>
 #include <layerbench/session/layer_clocks.hpp>
-#include <layerbench/session/recorded_row.hpp>
 #include <layerbench/session/step_sampler.hpp>
 #include <layerbench/timing/measurement_pass.hpp>
 #include <layerbench/timing/sampler.hpp>
@@ -216,7 +216,7 @@ class measurer {
   result::measurement recorded_pass(benchmark_row& row, const sampling& how,
                                     const pass_limits& limits) {
     stopwatch& watch = watch_of(row.device(), /*waits=*/false);
-    recorded_row calls(row.calls(), row.device(), watch);
+    device_graph_row calls(row.calls(), row.device(), watch);
     if (limits.steady_clocks) {
       warm_up(row.device(), [&] {
         calls.replay(std::min<std::int64_t>(how.most_calls, 64));

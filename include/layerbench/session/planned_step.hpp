@@ -142,7 +142,7 @@ class planned_step {
   }
 
   std::shared_ptr<device_context> context_;
-  planned_calls planned_;
+  plan_memories planned_;
   model::step step_;
   std::optional<model::step_memory> step_memory_;
   std::vector<std::size_t> workspaces_;  ///< by call; empty: not yet known

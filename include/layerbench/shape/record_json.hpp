@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <string>
 
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/shape/record.hpp>
 
 /// The JSON form of records and its schema. Included only where JSON is read or written.

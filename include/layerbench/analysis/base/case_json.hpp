@@ -4,9 +4,9 @@
 
 #include <optional>
 
+#include <layerbench/base/json.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/result/stream_latency.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// What the JSON of several subcommands has alike.
 namespace layerbench::analysis::detail {

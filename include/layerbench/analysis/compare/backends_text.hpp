@@ -12,9 +12,9 @@
 #include <layerbench/analysis/compare/backends.hpp>
 #include <layerbench/analysis/compare/text.hpp>
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/base/units.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// Comparisons of backends as text and JSON.
 namespace layerbench::analysis {

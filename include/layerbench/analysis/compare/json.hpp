@@ -6,7 +6,7 @@
 
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 /// Comparisons as JSON.
 namespace layerbench::analysis {

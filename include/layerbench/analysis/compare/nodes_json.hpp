@@ -12,7 +12,7 @@
 #include <layerbench/analysis/compare/nodes.hpp>
 #include <layerbench/analysis/compare/nodes_text.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/shape/record.hpp>
 
 /// Comparisons of nodes as JSON.

@@ -9,7 +9,7 @@
 #include <layerbench/analysis/compare/json.hpp>
 #include <layerbench/analysis/compare/time_series.hpp>
 #include <layerbench/analysis/compare/time_series_text.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/shape/record.hpp>
 
 /// Comparisons of dates as JSON.

@@ -18,6 +18,7 @@
 
 #include <layerbench/analysis/base/cases.hpp>
 #include <layerbench/analysis/base/timings.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/model/collectives.hpp>
@@ -31,7 +32,6 @@
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/name.hpp>
 #include <layerbench/shape/dtype.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
 
 /// The timings of a sweep in the columns that DeepBench prints (baidu-research/DeepBench, code/).

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <layerbench/analysis/explain/explain.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/shape/record.hpp>
 
 namespace layerbench::analysis {

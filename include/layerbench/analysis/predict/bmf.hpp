@@ -9,7 +9,7 @@
 
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/base/error.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 /// Predictions for services that track benchmarks over time.
 namespace layerbench::analysis {

@@ -8,7 +8,7 @@
 #include <layerbench/analysis/predict/fusion_gain.hpp>
 #include <layerbench/analysis/predict/service_mix.hpp>
 #include <layerbench/analysis/predict/training_cost.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 /// Predictions as JSON.
 namespace layerbench::analysis {

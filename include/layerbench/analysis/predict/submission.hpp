@@ -17,12 +17,12 @@
 
 #include <layerbench/analysis/base/peaks.hpp>
 #include <layerbench/analysis/base/predictor.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/base/parse_number.hpp>
 #include <layerbench/base/slug.hpp>
 #include <layerbench/base/split.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// Result files for others: what is refused, and what is left out of them.
 namespace layerbench::analysis {

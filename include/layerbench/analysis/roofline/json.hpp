@@ -6,7 +6,7 @@
 
 #include <layerbench/analysis/base/prediction.hpp>
 #include <layerbench/analysis/roofline/bottlenecks.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 /// What limits a step, as JSON: part of the contract of docs/formats.md.
 namespace layerbench::analysis::detail {

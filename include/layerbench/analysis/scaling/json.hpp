@@ -6,7 +6,7 @@
 
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 /// Training on many devices, and measured contention, as JSON: the contract of docs/formats.md.
 namespace layerbench::analysis {

@@ -14,10 +14,10 @@
 #include <layerbench/analysis/scaling/collective_table.hpp>
 #include <layerbench/analysis/scaling/network_file.hpp>
 #include <layerbench/base/compiled.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/result/measurement.hpp>
 #include <layerbench/result/read_results.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
 #include <layerbench/shape/record_json.hpp>
 

@@ -9,7 +9,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/scaling/data_parallel.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 
 /// The timeline of a step in Chrome's trace format, which Perfetto reads too.
 namespace layerbench::analysis {

@@ -13,7 +13,7 @@
 #include <layerbench/analysis/study/memory_figures.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/analysis/study/this_machine.hpp>
-#include <layerbench/shape/json.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/shape/record.hpp>
 
 /// A study's table as JSON.

@@ -13,10 +13,10 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/is_name.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/op/builtin.hpp>
 #include <layerbench/shape/dtype.hpp>
-#include <layerbench/shape/json.hpp>
 #include <layerbench/shape/record.hpp>
 #include <layerbench/shape/record_json.hpp>
 

@@ -9,8 +9,8 @@
 #include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/validate/text.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
+#include <layerbench/base/json.hpp>
 #include <layerbench/result/protocol_error.hpp>
-#include <layerbench/shape/json.hpp>
 
 /// Validations as JSON.
 namespace layerbench::analysis {

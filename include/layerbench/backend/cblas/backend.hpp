@@ -13,7 +13,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/kernels/host/openmp_backend.hpp>
+#include <layerbench/backend/openmp_backend.hpp>
 #include <layerbench/base/error.hpp>
 
 /// What the libraries with the C interface of BLAS have in common.

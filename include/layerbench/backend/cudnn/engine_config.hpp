@@ -16,7 +16,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/cudnn/descriptor.hpp>
+#include <layerbench/backend/cudnn/backend_descriptor.hpp>
 #include <layerbench/base/parse_number.hpp>
 #include <layerbench/shape/dtype.hpp>
 

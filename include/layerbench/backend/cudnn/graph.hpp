@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include <layerbench/backend/cudnn/descriptor.hpp>
+#include <layerbench/backend/cudnn/backend_descriptor.hpp>
 #include <layerbench/backend/cudnn/operation_graph.hpp>
 #include <layerbench/op/conv.hpp>
 

@@ -17,7 +17,7 @@
 
 #include <layerbench/backend/algorithm_parts.hpp>
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/cudnn/descriptor.hpp>
+#include <layerbench/backend/cudnn/backend_descriptor.hpp>
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/backend/kernels/gpu/post_kernel.hpp>

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 
 #include <layerbench/backend/backend.hpp>
-#include <layerbench/backend/kernels/host/openmp_backend.hpp>
+#include <layerbench/backend/openmp_backend.hpp>
 
 #if DNNL_VERSION_MAJOR < 3
 #error "layerbench needs oneDNN 3.0 or newer; tools/setup.sh installs one"

@@ -31,13 +31,13 @@ struct repeated_use {
 }
 
 /// Chooses which earlier uses of a plan's operands setup ops have to repeat.
-class repeated_uses {
+class uses_to_repeat {
  public:
   static constexpr std::size_t small_bytes = 65536;
 
   /// All must outlive this object. `setup_ops` are those chosen so far.
-  repeated_uses(compute_device& device, const any_plan& plan, const op_in_context& what,
-                const std::vector<setup_op>& setup_ops)
+  uses_to_repeat(compute_device& device, const any_plan& plan, const op_in_context& what,
+                 const std::vector<setup_op>& setup_ops)
       : device_(device), plan_(plan), what_(what), setup_ops_(setup_ops), caches_(device, what) {}
 
   /// Whether the operand was used too short a time ago for a turn of the ring to represent it.
@@ -99,5 +99,5 @@ class repeated_uses {
 }  // namespace layerbench::run
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/cache_state/repeated_use-inl.hpp>
+#include <layerbench/cache_state/uses_to_repeat-inl.hpp>
 #endif

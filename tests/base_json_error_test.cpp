@@ -5,13 +5,13 @@
 
 #include <gmock/gmock.h>
 
-#include <layerbench/shape/json.hpp>
-#include <layerbench/shape/json_error.hpp>
+#include <layerbench/base/json.hpp>
+#include <layerbench/base/json_error.hpp>
 
 #include "support/mentions.hpp"
 
 namespace layerbench::json {
-namespace shape_json_error_test {
+namespace base_json_error_test {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
@@ -46,5 +46,5 @@ TEST(PlainWords, KeepOtherTexts) {
   EXPECT_EQ(plain_words(std::runtime_error("disk full - really")), "disk full - really");
 }
 
-}  // namespace shape_json_error_test
+}  // namespace base_json_error_test
 }  // namespace layerbench::json

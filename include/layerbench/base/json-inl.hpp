@@ -14,9 +14,9 @@
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/input_path.hpp>
+#include <layerbench/base/json.hpp>
+#include <layerbench/base/json_error.hpp>
 #include <layerbench/base/plain_text.hpp>
-#include <layerbench/shape/json.hpp>
-#include <layerbench/shape/json_error.hpp>
 
 namespace layerbench::json {
 

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include <layerbench/base/compiled.hpp>
-#include <layerbench/cache_state/repeated_use.hpp>
+#include <layerbench/cache_state/uses_to_repeat.hpp>
 #include <layerbench/op/op.hpp>
 
 namespace layerbench::run {
 
-LAYERBENCH_INLINE bool repeated_uses::is_recent(const operand_history& history,
-                                                std::size_t i) const {
+LAYERBENCH_INLINE bool uses_to_repeat::is_recent(const operand_history& history,
+                                                 std::size_t i) const {
   if (!caches_.of_model() || !history.distance) return false;
   const plan_operand& operand = plan_.operands()[i];
   const op::role role = operand.logical.role;
@@ -21,9 +21,9 @@ LAYERBENCH_INLINE bool repeated_uses::is_recent(const operand_history& history,
   return caches_.is_recent(*history.distance);
 }
 
-LAYERBENCH_INLINE std::vector<repeated_use> repeated_uses::of(const operand_history& history,
-                                                              std::size_t i, bool recent,
-                                                              bool written) const {
+LAYERBENCH_INLINE std::vector<repeated_use> uses_to_repeat::of(const operand_history& history,
+                                                               std::size_t i, bool recent,
+                                                               bool written) const {
   const plan_operand& operand = plan_.operands()[i];
   const bool repeats_all = operand.logical.role == op::role::destination;
   std::vector<repeated_use> found;
@@ -35,7 +35,7 @@ LAYERBENCH_INLINE std::vector<repeated_use> repeated_uses::of(const operand_hist
   return found;
 }
 
-LAYERBENCH_INLINE std::optional<repeated_use> repeated_uses::of_reader(
+LAYERBENCH_INLINE std::optional<repeated_use> uses_to_repeat::of_reader(
     const operand_history& history, std::size_t i, bool written) const {
   const plan_operand& operand = plan_.operands()[i];
   if (history.uses.empty() || history.uses.front().writes) return std::nullopt;
@@ -43,8 +43,8 @@ LAYERBENCH_INLINE std::optional<repeated_use> repeated_uses::of_reader(
   return repeated(history.uses.front(), operand);
 }
 
-LAYERBENCH_INLINE setup_op repeated_uses::producer_of(const operand_history& history,
-                                                      std::size_t i) const {
+LAYERBENCH_INLINE setup_op uses_to_repeat::producer_of(const operand_history& history,
+                                                       std::size_t i) const {
   std::unique_ptr<any_plan> plan;
   if (history.producer && !what_.copies_sources && needs_its_user(history, i)) {
     plan = plan_of(*history.producer, history.producer_pass);
@@ -60,9 +60,9 @@ LAYERBENCH_INLINE setup_op repeated_uses::producer_of(const operand_history& his
           last_wrote ? std::optional(history.uses.front().call) : std::nullopt};
 }
 
-LAYERBENCH_INLINE bool repeated_uses::is_needed(const previous_use& use,
-                                                const plan_operand& operand, bool recent,
-                                                bool written) const {
+LAYERBENCH_INLINE bool uses_to_repeat::is_needed(const previous_use& use,
+                                                 const plan_operand& operand, bool recent,
+                                                 bool written) const {
   if (!caches_.of_model()) return false;
   if (op::needs_values(operand.logical) || operand.logical.opaque) return false;
   const bool is_destination = operand.logical.role == op::role::destination;
@@ -73,7 +73,7 @@ LAYERBENCH_INLINE bool repeated_uses::is_needed(const previous_use& use,
   return writer_matters || caches_.is_recent(use.distance);
 }
 
-LAYERBENCH_INLINE std::optional<repeated_use> repeated_uses::repeated(
+LAYERBENCH_INLINE std::optional<repeated_use> uses_to_repeat::repeated(
     const previous_use& use, const plan_operand& operand) const {
   const bool written = operand.logical.role == op::role::destination;
   const auto copy_of = [&](std::size_t bytes, bool user_runs) {
@@ -98,16 +98,16 @@ LAYERBENCH_INLINE std::optional<repeated_use> repeated_uses::repeated(
                       used, use, true};
 }
 
-LAYERBENCH_INLINE bool repeated_uses::needs_its_user(const operand_history& history,
-                                                     std::size_t i) const {
+LAYERBENCH_INLINE bool uses_to_repeat::needs_its_user(const operand_history& history,
+                                                      std::size_t i) const {
   const std::size_t nearest = caches_.nearest_bytes();
   const bool mostly_evicted = plan_.operands()[i].bytes > 8 * nearest;
   const bool cached = static_cast<std::size_t>(*history.distance) < nearest;
   return !mostly_evicted && (cached || caches_.writer_matters());
 }
 
-LAYERBENCH_INLINE std::unique_ptr<any_plan> repeated_uses::plan_of(const op::any& op,
-                                                                   op::pass pass) const {
+LAYERBENCH_INLINE std::unique_ptr<any_plan> uses_to_repeat::plan_of(const op::any& op,
+                                                                    op::pass pass) const {
   plan_request request = what_.request;
   request.pass = pass;
   return plan_or_null(device_, op, request);

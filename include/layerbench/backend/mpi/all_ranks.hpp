@@ -23,17 +23,17 @@
 namespace layerbench::mpi {
 
 /// All ranks of this program. Without a launcher there is one.
-class rank_group {
+class all_ranks {
  public:
   /// Initialises MPI on the first call, which all ranks make at the same time.
-  static rank_group& all() {
-    static rank_group ranks;
+  static all_ranks& instance() {
+    static all_ranks ranks;
     return ranks;
   }
-  rank_group(const rank_group&) = delete;
-  rank_group& operator=(const rank_group&) = delete;
+  all_ranks(const all_ranks&) = delete;
+  all_ranks& operator=(const all_ranks&) = delete;
   /// The leader ends the workers.
-  ~rank_group() {
+  ~all_ranks() {
     if (is_leader()) end_commands();
     MPI_Finalize();
   }
@@ -88,7 +88,7 @@ class rank_group {
   static void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
 
  private:
-  rank_group() {
+  all_ranks() {
     // Background all-reduces need SERIALIZED, and check that MPI provides it.
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);

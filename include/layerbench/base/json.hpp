@@ -80,5 +80,5 @@ class cursor {
 }  // namespace layerbench::json
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/shape/json-inl.hpp>
+#include <layerbench/base/json-inl.hpp>
 #endif

@@ -13,8 +13,8 @@
 #include <gmock/gmock.h>
 
 #include <layerbench/model/find.hpp>
-#include <layerbench/model/problem_list.hpp>
 #include <layerbench/model/shape_file.hpp>
+#include <layerbench/model/sweep.hpp>
 #include <layerbench/model/training.hpp>
 #include <layerbench/op/conv.hpp>
 #include <layerbench/op/gemm.hpp>
@@ -25,7 +25,7 @@
 /// The shipped sweeps against DeepBench's lists (tests/data/deepbench), and against the program
 /// that writes their files.
 namespace layerbench::model {
-namespace model_problem_list_test {
+namespace model_sweep_test {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -228,5 +228,5 @@ TEST(Sweeps, AreWhatTheGeneratorWrites) {
   }
 }
 
-}  // namespace model_problem_list_test
+}  // namespace model_sweep_test
 }  // namespace layerbench::model

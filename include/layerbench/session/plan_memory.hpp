@@ -21,9 +21,9 @@ struct plan_memory {
 };
 
 /// The memory that the plans of a step's calls need. Makes each plan once and keeps only that.
-class planned_calls {
+class plan_memories {
  public:
-  planned_calls(compute_device& device, const plan_request& request)
+  plan_memories(compute_device& device, const plan_request& request)
       : device_(device), request_(request) {}
 
   [[nodiscard]] const plan_request& request() const { return request_; }
@@ -37,7 +37,7 @@ class planned_calls {
   std::map<std::string, plan_memory> known_;
 };
 
-inline const plan_memory& planned_calls::of(const op::any& op, op::pass pass) {
+inline const plan_memory& plan_memories::of(const op::any& op, op::pass pass) {
   const auto [known, is_new] = known_.try_emplace(model::work_of(op, pass));
   if (is_new) {
     plan_request request = request_;

@@ -26,10 +26,10 @@ namespace layerbench::run {
 /// the writes ahead that they would do. So each operand was last used one turn of the ring ago, as
 /// in other timing modes. Setup ops alone touch fewer bytes, so half of what the calls would have
 /// touched is filled before them, which is right on average.
-class recorded_row {
+class device_graph_row {
  public:
   /// All arguments must outlive this.
-  recorded_row(operand_ring& calls, compute_device& device, stopwatch& watch)
+  device_graph_row(operand_ring& calls, compute_device& device, stopwatch& watch)
       : calls_(calls), device_(device), watch_(watch) {
     calls_.call_first();
   }
