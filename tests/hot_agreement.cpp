@@ -6,8 +6,9 @@
 // alternate, on one thread by its CPU time. Prints the median of the paired ratios of each, and of
 // each op the median and the worst. Not a test, since its answer depends on the machine's quiet:
 // run it by hand.
-//   hot_agreement [MODEL [ROUNDS [ROWS]]]
-// At most ROWS of each op, spread over the list: those of up to 2^31 multiply-accumulates.
+//   hot_agreement [MODEL [ROUNDS [ROWS [LIBRARY]]]]
+// At most ROWS of each op, spread over the list: those of up to 2^31 multiply-accumulates. The
+// library is onednn, mkl or openblas; of the latter two, products without bias.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -23,7 +24,13 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <layerbench/backend/adapter.hpp>
+#ifdef HAS_MKL
+#include <layerbench/backend/mkl/all_plans.hpp>
+#endif
 #include <layerbench/backend/onednn/all_plans.hpp>
+#ifdef HAS_OPENBLAS
+#include <layerbench/backend/openblas/all_plans.hpp>
+#endif
 #include <layerbench/backend/reference/all_plans.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
@@ -40,6 +47,34 @@ using dnnl::memory;
 using tag = memory::format_tag;
 constexpr auto f32 = memory::data_type::f32;
 
+/// Seconds of a call in samples of `calls`, over `seconds` in all.
+std::vector<double> repeated(double seconds, int calls, const auto& call) {
+  std::vector<double> times;
+  const double start = run::now(run::clock::thread_cpu);
+  double end = start;
+  do {
+    const double before = end;
+    for (int i = 0; i < calls; ++i) call();
+    end = run::now(run::clock::thread_cpu);
+    times.push_back((end - before) / calls);
+  } while (end - start < seconds);
+  return times;
+}
+
+/// Median seconds of one call, after as long a warm-up as the suite's. Samples are so long that the
+/// clock does not count.
+double bare_round(const auto& call) {
+  constexpr double seconds_a_sample = 1e-4;
+  const double once = stats::median(repeated(run::sampling{}.warm_up, 1, call));
+  const auto calls = static_cast<int>(std::ceil(seconds_a_sample / once));
+  return stats::median(repeated(seconds_a_round, calls, call));
+}
+
+void fill(float* values, std::size_t count) {
+  for (std::size_t i = 0; i < count; ++i)
+    values[i] = static_cast<float>(i * 2654435761U % 2001) * 1e-3F - 1;
+}
+
 /// A primitive of the library alone: nothing of the suite but the sizes.
 class bare_loop {
  public:
@@ -49,33 +84,14 @@ class bare_loop {
     if (const auto* rnn = op.get<op::rnn>()) build(*rnn);
   }
 
-  /// Median seconds of one call, after as long a warm-up as the suite's. Samples are so long that
-  /// the clock does not count.
   double round() {
-    constexpr double seconds_a_sample = 1e-4;
-    const double call = stats::median(repeat(run::sampling{}.warm_up, 1));
-    const auto calls = static_cast<int>(std::ceil(seconds_a_sample / call));
-    return stats::median(repeat(seconds_a_round, calls));
+    return bare_round([this] {
+      primitive_.execute(stream_, arguments_);
+      stream_.wait();
+    });
   }
 
  private:
-  /// Seconds of a call in samples of `calls`, over `seconds` in all.
-  std::vector<double> repeat(double seconds, int calls) {
-    std::vector<double> times;
-    const double start = run::now(run::clock::thread_cpu);
-    double end = start;
-    do {
-      const double before = end;
-      for (int i = 0; i < calls; ++i) {
-        primitive_.execute(stream_, arguments_);
-        stream_.wait();
-      }
-      end = run::now(run::clock::thread_cpu);
-      times.push_back((end - before) / calls);
-    } while (end - start < seconds);
-    return times;
-  }
-
   void build(const op::conv& o) {
     const dnnl::convolution_forward::primitive_desc created(
         engine_, dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
@@ -163,11 +179,8 @@ class bare_loop {
   memory filled(const memory::desc& desc) {
     // Aligned as the suite's: a different offset in the page alone is worth a percent or two.
     const host_buffer& buffer = buffers_.emplace_back(desc.get_size());
-    auto* values = static_cast<float*>(buffer.data());
-    for (std::size_t i = 0; i < desc.get_size() / sizeof(float); ++i) {
-      values[i] = static_cast<float>(i * 2654435761U % 2001) * 1e-3F - 1;
-    }
-    return {desc, engine_, values};
+    fill(static_cast<float*>(buffer.data()), desc.get_size() / sizeof(float));
+    return {desc, engine_, buffer.data()};
   }
 
   dnnl::engine engine_;
@@ -176,6 +189,41 @@ class bare_loop {
   std::vector<host_buffer> buffers_;
   std::unordered_map<int, dnnl::memory> arguments_;
 };
+
+#if defined(HAS_MKL) || defined(HAS_OPENBLAS)
+/// The same for a product by a library with the interface of CBLAS.
+template <class Backend>
+class bare_product {
+ public:
+  explicit bare_product(const op::any& op) : sizes_(*op.get<op::gemm>()) {
+    for (const std::int64_t size :
+         {sizes_.m * sizes_.k, sizes_.k * sizes_.n, sizes_.m * sizes_.n}) {
+      const auto count = static_cast<std::size_t>(size);
+      fill(static_cast<float*>(buffers_.emplace_back(count * sizeof(float)).data()), count);
+    }
+  }
+
+  double round() {
+    const auto flag = [](bool turned) {
+      return turned ? cblas::transposed : cblas::not_transposed;
+    };
+    const auto integer = [](std::int64_t size) { return static_cast<int>(size); };
+    const auto numbers = [this](std::size_t i) { return static_cast<float*>(buffers_[i].data()); };
+    const op::gemm& o = sizes_;
+    return bare_round([&] {
+      device_.library().product(cblas::row_major, flag(o.a_transposed), flag(o.b_transposed),
+                                integer(o.m), integer(o.n), integer(o.k), 1, numbers(0),
+                                integer(o.a_transposed ? o.m : o.k), numbers(1),
+                                integer(o.b_transposed ? o.k : o.n), 0, numbers(2), integer(o.n));
+    });
+  }
+
+ private:
+  Backend device_{1};
+  op::gemm sizes_;
+  std::vector<host_buffer> buffers_;
+};
+#endif
 
 /// The row's round, measured as the programs measure it.
 double row_round(run::benchmark_row& row) {
@@ -190,14 +238,14 @@ double row_round(run::benchmark_row& row) {
 }
 
 /// How much longer the row takes than the bare loop: the median of the rounds' ratios, minus 1.
+template <class Device, class Bare>
 double excess(const model::primitive& p, int rounds) {
-  const auto memory = std::make_shared<run::device_context>(
-      std::make_unique<run::backend_device<onednn::backend, op::conv, op::gemm, op::rnn>>(1));
+  const auto memory = std::make_shared<run::device_context>(std::make_unique<Device>(1));
   static const reference::oracle formulas(op::list<op::conv, op::gemm, op::rnn>{});
   run::benchmark_row row(
       {.name = {}, .op = p.op, .signature = {}, .expected = formulas.of(p.op, op::pass::fwd)},
       memory);
-  bare_loop bare(p.op);
+  Bare bare(p.op);
   std::vector<double> ratios;
   for (int i = 0; i < rounds; ++i) {
     const bool row_first = i % 2 == 0;
@@ -222,6 +270,37 @@ std::vector<model::primitive> chosen(const std::vector<model::primitive>& all, s
   return result;
 }
 
+/// Prints these rows, and what they have in common.
+void print(std::string_view op, const std::vector<model::primitive>& rows, const auto& excess_of) {
+  std::vector<double> excesses;
+  double logarithms = 0;
+  for (const model::primitive& p : rows) {
+    excesses.push_back(excess_of(p));
+    logarithms += std::log1p(excesses.back());
+    fmt::print("{:+.2f} %  {}\n", 100 * excesses.back(), p.layer);
+  }
+  if (excesses.empty()) return;
+  const auto size = [](double value) { return std::abs(value); };
+  fmt::print("{}: {} rows, median {:+.2f} %, worst {:+.2f} %, geometric mean {:+.2f} %\n", op,
+             excesses.size(), 100 * stats::median(excesses),
+             100 * std::ranges::max(excesses, {}, size),
+             100 * std::expm1(logarithms / static_cast<double>(excesses.size())));
+}
+
+#if defined(HAS_MKL) || defined(HAS_OPENBLAS)
+/// The products of such a library.
+template <class Backend>
+void print_products(std::vector<model::primitive> all, int rounds, std::size_t most) {
+  std::erase_if(all, [](const model::primitive& p) {
+    const auto* product = p.op.get<op::gemm>();
+    return product == nullptr || product->bias || product->batch > 1;
+  });
+  print(op::gemm::name, chosen(all, op::gemm::name, most), [&](const model::primitive& p) {
+    return excess<run::backend_device<Backend, op::gemm>, bare_product<Backend>>(p, rounds);
+  });
+}
+#endif
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -232,15 +311,21 @@ int main(int argc, char** argv) {
   omp_set_num_threads(1);
   const auto path = model::find(name, model::default_shapes_directory());
   const auto all = model::primitives(model::inference_step(model::load(path)));
-  for (const std::string_view op : {op::conv::name, op::gemm::name, op::rnn::name}) {
-    std::vector<double> excesses;
-    for (const model::primitive& p : chosen(all, op, most)) {
-      excesses.push_back(excess(p, rounds));
-      fmt::print("{:+.2f} %  {}\n", 100 * excesses.back(), p.layer);
+  const std::string_view library = argc > 4 ? argv[4] : "onednn";
+  if (library == "onednn") {
+    using device = run::backend_device<onednn::backend, op::conv, op::gemm, op::rnn>;
+    for (const std::string_view op : {op::conv::name, op::gemm::name, op::rnn::name}) {
+      print(op, chosen(all, op, most),
+            [&](const model::primitive& p) { return excess<device, bare_loop>(p, rounds); });
     }
-    if (excesses.empty()) continue;
-    const auto size = [](double value) { return std::abs(value); };
-    fmt::print("{}: {} rows, median {:+.2f} %, worst {:+.2f} %\n", op, excesses.size(),
-               100 * stats::median(excesses), 100 * std::ranges::max(excesses, {}, size));
+    return 0;
   }
+#ifdef HAS_MKL
+  if (library == "mkl") return print_products<mkl::backend>(all, rounds, most), 0;
+#endif
+#ifdef HAS_OPENBLAS
+  if (library == "openblas") return print_products<openblas::backend>(all, rounds, most), 0;
+#endif
+  fmt::print(stderr, "hot_agreement: this build has no library {}\n", library);
+  return 2;
 }
