@@ -210,11 +210,12 @@ class bare_product {
     const auto integer = [](std::int64_t size) { return static_cast<int>(size); };
     const auto numbers = [this](std::size_t i) { return static_cast<float*>(buffers_[i].data()); };
     const op::gemm& o = sizes_;
+    const cblas::backend& device = device_;
     return bare_round([&] {
-      device_.library().product(cblas::row_major, flag(o.a_transposed), flag(o.b_transposed),
-                                integer(o.m), integer(o.n), integer(o.k), 1, numbers(0),
-                                integer(o.a_transposed ? o.m : o.k), numbers(1),
-                                integer(o.b_transposed ? o.k : o.n), 0, numbers(2), integer(o.n));
+      device.library().product(cblas::row_major, flag(o.a_transposed), flag(o.b_transposed),
+                               integer(o.m), integer(o.n), integer(o.k), 1, numbers(0),
+                               integer(o.a_transposed ? o.m : o.k), numbers(1),
+                               integer(o.b_transposed ? o.k : o.n), 0, numbers(2), integer(o.n));
     });
   }
 
