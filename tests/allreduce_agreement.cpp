@@ -78,7 +78,7 @@ class suite_row {
                  std::make_unique<run::backend_device<mpi::backend, op::allreduce>>(1))) {}
 
   [[nodiscard]] static op::allreduce sizes_of(std::int64_t bytes) {
-    return {bytes, mpi::all_ranks::instance().size(), true};
+    return {bytes, mpi::rank_group::all().size(), true};
   }
 
   double round() {
@@ -91,7 +91,7 @@ class suite_row {
     const run::samples taken = run::sample(
         wall, [&](std::int64_t n) { calls.set_up(n); }, [&](std::int64_t n) { calls.call(n); },
         {.least_time = seconds_a_round, .most_time = 10, .least_samples = 3});
-    mpi::all_ranks::end_commands();
+    mpi::rank_group::end_commands();
     return stats::median(taken.seconds);
   }
 
@@ -111,7 +111,7 @@ void compare(std::int64_t bytes, int rounds) {
     if (i % 2 != 0) ours.push_back(row.round());
     ratios.push_back(ours.back() / theirs.back());
   }
-  if (!mpi::all_ranks::instance().is_leader()) return;
+  if (!mpi::rank_group::all().is_leader()) return;
   fmt::print("{:>10}  row {:>8}  bare loop {:>8}  {:+.1f} %\n",
              units::si(static_cast<double>(bytes), "B"), units::si(stats::median(ours), "s"),
              units::si(stats::median(theirs), "s"), 100 * (stats::median(ratios) - 1));

@@ -4,11 +4,11 @@
 // Does a row in state hot say what a bare loop over the same primitive says? Times the distinct
 // convolutions, matrix products and recurrent layers of a model or sweep both ways, in rounds that
 // alternate, on one thread by its CPU time. Prints the median of the paired ratios of each, and of
-// each op the median and the worst. Not a test, since its answer depends on the machine's quiet:
-// run it by hand.
+// each op the median, the worst and the geometric mean. Not a test, since its answer depends on the
+// machine's quiet: run it by hand.
 //   hot_agreement [MODEL [ROUNDS [ROWS [LIBRARY]]]]
 // At most ROWS of each op, spread over the list: those of up to 2^31 multiply-accumulates. The
-// library is onednn, mkl or openblas; of the latter two, products without bias.
+// library is onednn, mkl or openblas; of the latter two, single products without bias.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
@@ -24,11 +24,11 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <layerbench/backend/adapter.hpp>
-#ifdef HAS_MKL
+#ifdef LAYERBENCH_HAS_MKL
 #include <layerbench/backend/mkl/all_plans.hpp>
 #endif
 #include <layerbench/backend/onednn/all_plans.hpp>
-#ifdef HAS_OPENBLAS
+#ifdef LAYERBENCH_HAS_OPENBLAS
 #include <layerbench/backend/openblas/all_plans.hpp>
 #endif
 #include <layerbench/backend/reference/all_plans.hpp>
@@ -190,42 +190,6 @@ class bare_loop {
   std::unordered_map<int, dnnl::memory> arguments_;
 };
 
-#if defined(HAS_MKL) || defined(HAS_OPENBLAS)
-/// The same for a product by a library with the interface of CBLAS.
-template <class Backend>
-class bare_product {
- public:
-  explicit bare_product(const op::any& op) : sizes_(*op.get<op::gemm>()) {
-    for (const std::int64_t size :
-         {sizes_.m * sizes_.k, sizes_.k * sizes_.n, sizes_.m * sizes_.n}) {
-      const auto count = static_cast<std::size_t>(size);
-      fill(static_cast<float*>(buffers_.emplace_back(count * sizeof(float)).data()), count);
-    }
-  }
-
-  double round() {
-    const auto flag = [](bool turned) {
-      return turned ? cblas::transposed : cblas::not_transposed;
-    };
-    const auto integer = [](std::int64_t size) { return static_cast<int>(size); };
-    const auto numbers = [this](std::size_t i) { return static_cast<float*>(buffers_[i].data()); };
-    const op::gemm& o = sizes_;
-    const cblas::backend& device = device_;
-    return bare_round([&] {
-      device.library().product(cblas::row_major, flag(o.a_transposed), flag(o.b_transposed),
-                               integer(o.m), integer(o.n), integer(o.k), 1, numbers(0),
-                               integer(o.a_transposed ? o.m : o.k), numbers(1),
-                               integer(o.b_transposed ? o.k : o.n), 0, numbers(2), integer(o.n));
-    });
-  }
-
- private:
-  Backend device_{1};
-  op::gemm sizes_;
-  std::vector<host_buffer> buffers_;
-};
-#endif
-
 /// The row's round, measured as the programs measure it.
 double row_round(run::benchmark_row& row) {
   static run::stopwatch watch(run::clock::thread_cpu);
@@ -271,7 +235,7 @@ std::vector<model::primitive> chosen(const std::vector<model::primitive>& all, s
   return result;
 }
 
-/// Prints these rows, and what they have in common.
+/// Prints these rows and their summary.
 void print(std::string_view op, const std::vector<model::primitive>& rows, const auto& excess_of) {
   std::vector<double> excesses;
   double logarithms = 0;
@@ -288,8 +252,42 @@ void print(std::string_view op, const std::vector<model::primitive>& rows, const
              100 * std::expm1(logarithms / static_cast<double>(excesses.size())));
 }
 
-#if defined(HAS_MKL) || defined(HAS_OPENBLAS)
-/// The products of such a library.
+#if defined(LAYERBENCH_HAS_MKL) || defined(LAYERBENCH_HAS_OPENBLAS)
+/// A loop of one cblas_sgemm alone.
+template <class Backend>
+class bare_product {
+ public:
+  explicit bare_product(const op::any& op) : sizes_(*op.get<op::gemm>()) {
+    for (const std::int64_t size :
+         {sizes_.m * sizes_.k, sizes_.k * sizes_.n, sizes_.m * sizes_.n}) {
+      const auto count = static_cast<std::size_t>(size);
+      fill(static_cast<float*>(buffers_.emplace_back(count * sizeof(float)).data()), count);
+    }
+  }
+
+  double round() {
+    const auto flag = [](bool turned) {
+      return turned ? cblas::transposed : cblas::not_transposed;
+    };
+    const auto integer = [](std::int64_t size) { return static_cast<int>(size); };
+    const auto numbers = [this](std::size_t i) { return static_cast<float*>(buffers_[i].data()); };
+    const op::gemm& o = sizes_;
+    const cblas::backend& device = device_;  // mkl::backend has a library() of its own
+    return bare_round([&] {
+      device.library().product(cblas::row_major, flag(o.a_transposed), flag(o.b_transposed),
+                               integer(o.m), integer(o.n), integer(o.k), 1, numbers(0),
+                               integer(o.a_transposed ? o.m : o.k), numbers(1),
+                               integer(o.b_transposed ? o.k : o.n), 0, numbers(2), integer(o.n));
+    });
+  }
+
+ private:
+  Backend device_{1};
+  op::gemm sizes_;
+  std::vector<host_buffer> buffers_;
+};
+
+/// The products of a library with the interface of CBLAS.
 template <class Backend>
 void print_products(std::vector<model::primitive> all, int rounds, std::size_t most) {
   std::erase_if(all, [](const model::primitive& p) {
@@ -321,11 +319,17 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
-#ifdef HAS_MKL
-  if (library == "mkl") return print_products<mkl::backend>(all, rounds, most), 0;
+#ifdef LAYERBENCH_HAS_MKL
+  if (library == "mkl") {
+    print_products<mkl::backend>(all, rounds, most);
+    return 0;
+  }
 #endif
-#ifdef HAS_OPENBLAS
-  if (library == "openblas") return print_products<openblas::backend>(all, rounds, most), 0;
+#ifdef LAYERBENCH_HAS_OPENBLAS
+  if (library == "openblas") {
+    print_products<openblas::backend>(all, rounds, most);
+    return 0;
+  }
 #endif
   fmt::print(stderr, "hot_agreement: this build has no library {}\n", library);
   return 2;

@@ -193,6 +193,7 @@ bool may_include(const std::string& file, const std::string& header) {
                                       "backend/nccl_mpi"};
   const std::set<std::string> on_cpus{"backend/onednn", "backend/cblas", "backend/mkl",
                                       "backend/openblas"};
+  if (header == "backend/openmp_backend.hpp") return on_cpus.contains(directory(file));
   return directory(header) == directory(file) || directory(header) == "backend" ||
          (directory(header) == "backend/cuda" && on_cuda.contains(directory(file))) ||
          (directory(header) == "backend/kernels/gpu" &&
@@ -509,6 +510,7 @@ TEST(IncludeOrderCheck, FindsWhatIsNot) {
       {"backend/kernels/gpu/a.hpp", "#include <layerbench/backend/cuda/a.hpp>"},
       {"backend/kernels/gpu/a.hpp", "#include <layerbench/backend/kernels/gpu/plans/a.hpp>"},
       {"backend/kernels/host/a.hpp", "#include <oneapi/dnnl/dnnl.hpp>"},
+      {"backend/cudnn/a.hpp", "#include <layerbench/backend/openmp_backend.hpp>"},
       {"backend/kernels/host/a.hpp", "#include <layerbench/backend/onednn/a.hpp>"},
       {"backend/onednn/a.hpp", "#include <layerbench/backend/kernels/gpu/a.hpp>"},
       {"backend/host.hpp", "#include <layerbench/backend/a/a.hpp>"},

@@ -81,12 +81,12 @@ std::vector<std::string> reorders(
     std::optional<std::pair<op::pass, std::string>> other = std::nullopt) {
   layouts::other = std::move(other);
   compute_device device = layout_device();
-  plan_memories planned(device, {.type = type});
+  plan_memories memories(device, {.type = type});
   const model::graph lenet =
       model::load(model::find("lenet5", model::default_shapes_directory()), 2);
   std::vector<std::string> found;
   for (const model::call& call :
-       with_reorders(model::training_step(lenet, type, {}, how), planned).calls) {
+       with_reorders(model::training_step(lenet, type, {}, how), memories).calls) {
     if (const auto* reorder = call.op.get<op::reorder>()) {
       found.push_back(call.layer + ' ' + reorder->from + ' ' + reorder->to);
     }

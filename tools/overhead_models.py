@@ -95,7 +95,7 @@ class Layers:
         rows = ['batch', pixels]
         dims = [*rows, channels]
         # Behind a product, as in networks: PyTorch hands the transposed tensor on without a copy,
-        # and a layer norm takes nine times as long on it.
+        # and its layer norm takes four times as long on it.
         begin = self.product(rows, channels, channels)
         norm = self.add('layernorm', {'dims': dims})
         parts = [self.product(rows, channels, channels, [norm]) for _ in range(3)]

@@ -159,10 +159,13 @@ def half_width(errors, case):
 @functools.cache
 def covered_cases(run):
     """cases_of(run) with `half_width` and `covered` of the interval that is learned from all other
-    runs."""
+    runs; None where the case has none."""
     errors = learned([case for case in all_cases() if case.run != run])
     covered = {}
     for name, case in cases_of(run).items():
+        if case["predicted_high"] is None:
+            covered[name] = {**case, "half_width": None, "covered": None}
+            continue
         known = read_own(case, run)
         width = half_width(errors, known)
         covered[name] = {**case, "half_width": width, "covered": known.error <= width}

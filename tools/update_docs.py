@@ -112,7 +112,7 @@ def summary():
                      percent(statistics.median(magnitudes(errors)), ""),
                      percent(max(magnitudes(errors)), ""), percent(mean(errors)),
                      percent(mean(magnitudes(naive)), ""), inside(cases),
-                     percent(statistics.median(case["half_width"] for case in cases), "")])
+                     percent(statistics.median(case["half_width"] for case in cases if case["half_width"]), "")])
     return markdown(["run", "machine", "date", "what", "cases", "mean", "median", "worst", "bias",
                      "naive", "inside", "half-width"], rows, text_columns=4)
 

@@ -27,12 +27,12 @@ LAYERBENCH_INLINE std::string reorder_name(const model::call& reader, const op::
 namespace detail {
 
 LAYERBENCH_INLINE reorder_inserter::reorder_inserter(const model::step& step,
-                                                     plan_memories& planned)
-    : planned_(planned),
+                                                     plan_memories& memories)
+    : memories_(memories),
       result_(step),
       current_(step.tensors),
       written_(step.tensors),
-      flattens_(planned.request().layout == layout::any && trains(step)) {
+      flattens_(memories.request().layout == layout::any && trains(step)) {
   result_.calls.clear();
   std::iota(current_.begin(), current_.end(), std::size_t{0});
   for (const model::kept_tensor& kept_tensor : step.kept) {
@@ -57,7 +57,7 @@ LAYERBENCH_INLINE reorder_inserter::reorder_inserter(const model::step& step,
 }
 
 LAYERBENCH_INLINE void reorder_inserter::add(model::call call) {
-  const std::vector<plan_operand>& operands = planned_.of(call.op, call.pass).operands;
+  const std::vector<plan_operand>& operands = memories_.of(call.op, call.pass).operands;
   const std::vector<std::size_t> before = call.tensors;
   for (std::size_t j = 0; j < call.tensors.size(); ++j) {
     const std::size_t tensor = before[j];
@@ -85,7 +85,7 @@ LAYERBENCH_INLINE bool reorder_inserter::trains(const model::step& step) {
 LAYERBENCH_INLINE std::optional<reorder_inserter::stored> reorder_inserter::as_first_read(
     const model::step& step, std::size_t tensor) {
   for (const model::call& call : step.calls) {
-    const std::vector<plan_operand>& operands = planned_.of(call.op, call.pass).operands;
+    const std::vector<plan_operand>& operands = memories_.of(call.op, call.pass).operands;
     for (std::size_t j = 0; j < operands.size(); ++j) {
       const plan_operand& operand = operands[j];
       if (call.tensors[j] != tensor || operand.extents().size() <= 2) continue;
@@ -151,7 +151,7 @@ LAYERBENCH_INLINE std::size_t reorder_inserter::as_read(const model::call& reade
                                                         const std::optional<stored>& parameter) {
   if (tensor == model::input_tensor) {
     const dims& extents = source.extents();
-    const bool as_read = extents.size() != 4 || planned_.request().layout == layout::nchw;
+    const bool as_read = extents.size() != 4 || memories_.request().layout == layout::nchw;
     written_[tensor] = stored{extents, as_read ? source.order : "acdb"};
   }
   if (!written_[tensor]) return current_[tensor];
@@ -162,7 +162,7 @@ LAYERBENCH_INLINE std::size_t reorder_inserter::as_read(const model::call& reade
   const std::size_t reordered = result_.new_tensor();
   op::any work(op::reorder{from.extents, current, order});
   const dtype type = source.logical.type;
-  const dtype usual = planned_.request().type;
+  const dtype usual = memories_.request().type;
   if (type != usual && (is_integer(type) || is_integer(usual) || reader.op.own_type())) {
     work = work.in(type);
   }
@@ -183,8 +183,8 @@ LAYERBENCH_INLINE std::string reorder_inserter::name_of(const std::string& wante
 
 }  // namespace detail
 
-LAYERBENCH_INLINE model::step with_reorders(const model::step& step, plan_memories& planned) {
-  detail::reorder_inserter inserter(step, planned);
+LAYERBENCH_INLINE model::step with_reorders(const model::step& step, plan_memories& memories) {
+  detail::reorder_inserter inserter(step, memories);
   for (const model::call& call : step.calls) inserter.add(call);
   return inserter.take();
 }

@@ -33,7 +33,7 @@ namespace detail {
 ///   layers that read rows of values, and their gradients back.
 class reorder_inserter {
  public:
-  reorder_inserter(const model::step& step, plan_memories& planned);
+  reorder_inserter(const model::step& step, plan_memories& memories);
 
   void add(model::call call);
 
@@ -81,7 +81,7 @@ class reorder_inserter {
   /// `wanted`, with a number where another reorder has that name, since row names are unique.
   [[nodiscard]] std::string name_of(const std::string& wanted, const op::any& work);
 
-  plan_memories& planned_;
+  plan_memories& memories_;
   model::step result_;
   std::vector<std::size_t> current_;            ///< tensors of the result, by tensor of the step
   std::map<std::string, std::string> named_;    ///< keys of reorders, by name
@@ -94,7 +94,7 @@ class reorder_inserter {
 }  // namespace detail
 
 /// The step with the reorders that the memory orders of its plans need.
-[[nodiscard]] model::step with_reorders(const model::step& step, plan_memories& planned);
+[[nodiscard]] model::step with_reorders(const model::step& step, plan_memories& memories);
 
 }  // namespace layerbench::run
 

@@ -20,7 +20,7 @@ struct plan_memory {
   std::size_t workspace_bytes = 0;
 };
 
-/// The memory that the plans of a step's calls need. Makes each plan once and keeps only that.
+/// The memory that the plans of a step's calls need. Makes each plan once, and drops it.
 class plan_memories {
  public:
   plan_memories(compute_device& device, const plan_request& request)

@@ -31,8 +31,8 @@ class planned_step {
                std::shared_ptr<device_context> context, bool reordered = false,
                bool reuses_memory = false)
       : context_(std::move(context)),
-        planned_(context_->device(), request),
-        step_(reordered ? with_reorders(step, planned_) : step) {
+        memories_(context_->device(), request),
+        step_(reordered ? with_reorders(step, memories_) : step) {
     if (reuses_memory) step_ = model::with_reused_memory(std::move(step_), planned_bytes());
   }
 
@@ -75,7 +75,7 @@ class planned_step {
   /// Bytes of a chain's tensors.
   [[nodiscard]] std::size_t tensor_bytes() {
     const model::step_layout tensors(step_, [&](std::size_t i) {
-      return stored_bytes(planned_.of(step_.calls[i].op, step_.calls[i].pass).operands);
+      return stored_bytes(memories_.of(step_.calls[i].op, step_.calls[i].pass).operands);
     });
     return tensors.bytes;
   }
@@ -93,7 +93,7 @@ class planned_step {
   [[nodiscard]] const std::vector<std::size_t>& workspaces() {
     if (workspaces_.empty()) {
       for (const model::call& call : step_.calls)
-        workspaces_.push_back(planned_.of(call.op, call.pass).workspace_bytes);
+        workspaces_.push_back(memories_.of(call.op, call.pass).workspace_bytes);
     }
     return workspaces_;
   }
@@ -121,7 +121,7 @@ class planned_step {
     return own / step_cost_;
   }
 
-  [[nodiscard]] const plan_request& request() const { return planned_.request(); }
+  [[nodiscard]] const plan_request& request() const { return memories_.request(); }
 
   const model::step_memory& memory() {
     if (!step_memory_) {
@@ -134,7 +134,7 @@ class planned_step {
   [[nodiscard]] model::operand_bytes planned_bytes() {
     return [this](const op::any& op, op::pass pass) {
       std::vector<std::int64_t> bytes;
-      for (const plan_operand& operand : planned_.of(op, pass).operands) {
+      for (const plan_operand& operand : memories_.of(op, pass).operands) {
         bytes.push_back(static_cast<std::int64_t>(operand.touched_bytes()));
       }
       return bytes.empty() ? model::least_operand_bytes(request().type)(op, pass) : bytes;
@@ -142,7 +142,7 @@ class planned_step {
   }
 
   std::shared_ptr<device_context> context_;
-  plan_memories planned_;
+  plan_memories memories_;
   model::step step_;
   std::optional<model::step_memory> step_memory_;
   std::vector<std::size_t> workspaces_;  ///< by call; empty: not yet known

@@ -9,7 +9,7 @@
 
 #include <layerbench/backend/backend.hpp>
 #include <layerbench/backend/host_backend.hpp>
-#include <layerbench/backend/mpi/all_ranks.hpp>
+#include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/mpi/worker.hpp>
 
 namespace layerbench::mpi {
@@ -24,7 +24,7 @@ class backend : public host_backend {
     run::backend_entry own = host_backend::entry();
     own.describe = &describe;
     own.waits = true;
-    own.ranks = [] { return all_ranks::instance().size(); };
+    own.ranks = [] { return rank_group::all().size(); };
     own.more_ranks =
         "mpirun -np N (as root with --allow-run-as-root) or srun --mpi=pmix --ntasks=N starts N of "
         "them";
@@ -35,8 +35,8 @@ class backend : public host_backend {
   /// Returns false on the leader. On a worker, executes the leader's commands up to the end, then
   /// returns true.
   static bool serve_first_rank() {
-    if (all_ranks::instance().is_leader()) return false;
-    worker(all_ranks::instance()).serve();
+    if (rank_group::all().is_leader()) return false;
+    worker(rank_group::all()).serve();
     return true;
   }
 
@@ -48,8 +48,8 @@ class backend : public host_backend {
     const std::string_view library(text.data(), static_cast<std::size_t>(length));
     facts["mpi_version"] = {std::string(library.substr(0, library.find_first_of(",\n"))), version};
     facts["mpi_clock"] = {"wall time of the first rank", version};
-    facts["mpi_ranks"] = {std::to_string(all_ranks::instance().size()), setting};
-    facts["mpi_hosts"] = {std::to_string(all_ranks::instance().hosts()), setting};
+    facts["mpi_ranks"] = {std::to_string(rank_group::all().size()), setting};
+    facts["mpi_hosts"] = {std::to_string(rank_group::all().hosts()), setting};
   }
 };
 

@@ -26,7 +26,7 @@ namespace mpi {
 /// lacks the type or the size.
 [[nodiscard]] inline std::vector<plan_operand> operands_of(const op::collective& o,
                                                            const plan_request& request) {
-  const int ranks = all_ranks::instance().size();
+  const int ranks = rank_group::all().size();
   if (o.ranks != ranks) {
     throw unsupported(fmt::format("{} ranks are asked for, {} run", o.ranks, ranks));
   }
@@ -58,7 +58,7 @@ class leader_plan : public run::any_plan {
   /// `values` are the rows of all ranks. Throws not_enough_memory where the workers on this machine
   /// would not find enough for their arrays.
   void upload(std::size_t operand, std::span<const float> values, address to) const override {
-    const auto workers = static_cast<std::size_t>(all_ranks::instance().ranks_on_host() - 1);
+    const auto workers = static_cast<std::size_t>(rank_group::all().ranks_on_host() - 1);
     host_buffer::require(workers * 2 * std::max(operands_[0].bytes, operands_[1].bytes));
     workers_.upload(operand, values);
     store_row(operands_[operand].logical, values.first(row(operand)), to);

@@ -15,8 +15,8 @@
 
 #include <layerbench/backend/collective_buffers.hpp>
 #include <layerbench/backend/host_buffer.hpp>
-#include <layerbench/backend/mpi/all_ranks.hpp>
 #include <layerbench/backend/mpi/command.hpp>
+#include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/mpi/serve.hpp>
 
 namespace layerbench::mpi {
@@ -31,7 +31,7 @@ class collective_call {
         to_(to),
         count_(static_cast<int>(o.block(type))),
         type_(datatype_of(o, type)) {
-    const int rank = all_ranks::instance().rank();
+    const int rank = rank_group::all().rank();
     if (!o.is_in_place() || rank >= o.sources() || from == to) return;
     std::memcpy(static_cast<std::byte*>(to) + source_offset(o, type, rank), from,
                 row_bytes(o.operands(op::pass::fwd, type).front()));
@@ -45,7 +45,7 @@ class collective_call {
   /// Makes untimed calls, then waits until all ranks have.
   void warm_up(std::int64_t calls) {
     run(calls);
-    all_ranks::barrier();
+    rank_group::barrier();
   }
 
  private:
@@ -63,7 +63,7 @@ class collective_call {
         break;
       case op::collective_kind::broadcast:
         MPI_Bcast(to_, count_, type_, root_, all);
-        root_ = (root_ + 1) % all_ranks::instance().size();
+        root_ = (root_ + 1) % rank_group::all().size();
         break;
       case op::collective_kind::all_to_all:
         MPI_Alltoall(from_, count_, type_, to_, count_, type_, all);
@@ -143,7 +143,7 @@ class host_arrays : public worker_arrays {
 /// Any rank but the leader, in a program that measures collectives.
 class worker {
  public:
-  explicit worker(const all_ranks& ranks) : ranks_(ranks) {
+  explicit worker(const rank_group& ranks) : ranks_(ranks) {
     add(library::mpi, std::make_unique<host_arrays>());
   }
   /// From now on executes the commands of a library, too.
@@ -207,7 +207,7 @@ class worker {
   /// A broadcast has a source on the first rank only.
   [[nodiscard]] bool has_row(const op::operand& of) const { return ranks_.rank() < of.extents[0]; }
 
-  const all_ranks& ranks_;
+  const rank_group& ranks_;
   std::map<library, std::unique_ptr<worker_arrays>> arrays_;
   std::vector<std::byte> chunk_;
 };

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include <layerbench/backend/collective_buffers.hpp>
-#include <layerbench/backend/mpi/all_ranks.hpp>
 #include <layerbench/backend/mpi/command.hpp>
+#include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/plan.hpp>
 
 namespace layerbench::mpi {
@@ -21,7 +21,7 @@ class worker_rows {
  public:
   worker_rows(library used, const op::collective& o, dtype type,
               const std::vector<plan_operand>& operands)
-      : ranks_(all_ranks::instance()), library_(used), collective_(o), type_(type) {
+      : ranks_(rank_group::all()), library_(used), collective_(o), type_(type) {
     for (const plan_operand& item : operands) operands_.push_back(item.logical);
   }
 
@@ -81,7 +81,7 @@ class worker_rows {
     }
   }
 
-  all_ranks& ranks_;
+  rank_group& ranks_;
   library library_;
   op::collective collective_;
   dtype type_;

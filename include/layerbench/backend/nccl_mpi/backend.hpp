@@ -6,8 +6,8 @@
 #include <optional>
 #include <string>
 
-#include <layerbench/backend/mpi/all_ranks.hpp>
 #include <layerbench/backend/mpi/command.hpp>
+#include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/mpi/worker.hpp>
 #include <layerbench/backend/nccl/backend.hpp>
 #include <layerbench/backend/nccl_mpi/connect.hpp>
@@ -71,7 +71,7 @@ class backend : public nccl::backend {
   }
 
  private:
-  static mpi::all_ranks& all() { return mpi::all_ranks::instance(); }
+  static mpi::rank_group& all() { return mpi::rank_group::all(); }
   static bool is_alone() { return all().size() == 1; }
   static void send(mpi::command::kind what) {
     all().send(mpi::command{

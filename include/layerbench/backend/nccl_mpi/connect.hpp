@@ -17,7 +17,7 @@
 
 #include <fmt/format.h>
 
-#include <layerbench/backend/mpi/all_ranks.hpp>
+#include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/nccl/backend.hpp>
 
 /// NCCL between GPUs that a launcher gave a process each, on one or several hosts. MPI starts NCCL
@@ -35,12 +35,12 @@ struct gpu_of_rank {
 /// Makes the GPU of this rank the current device. Throws unavailable without one.
 inline void choose_gpu() {
   if (const auto reason = cuda::unavailable_reason()) throw unavailable(*reason);
-  cuda::device_backend::choose(mpi::all_ranks::instance().rank_on_host() % cuda::device_count());
+  cuda::device_backend::choose(mpi::rank_group::all().rank_on_host() % cuda::device_count());
 }
 
 /// Sends the leader the GPU of this rank. Returns those of all ranks to the leader.
 [[nodiscard]] inline std::vector<gpu_of_rank> gather_gpus() {
-  const mpi::all_ranks& ranks = mpi::all_ranks::instance();
+  const mpi::rank_group& ranks = mpi::rank_group::all();
   gpu_of_rank own{.host = ranks.first_rank_on_host()};
   try {
     choose_gpu();
@@ -81,7 +81,7 @@ inline void choose_gpu() {
 [[nodiscard]] inline std::optional<std::string> conflict_between_ranks() {
   const std::vector<gpu_of_rank> all = gather_gpus();
   std::array<char, 512> text = {};
-  if (mpi::all_ranks::instance().is_leader()) {
+  if (mpi::rank_group::all().is_leader()) {
     conflict_of(all).value_or("").copy(text.data(), text.size() - 1);
   }
   MPI_Bcast(text.data(), text.size(), MPI_CHAR, 0, MPI_COMM_WORLD);
@@ -91,14 +91,14 @@ inline void choose_gpu() {
 
 /// The communicator of this rank. All ranks call it at the same time. Throws api_error.
 [[nodiscard]] inline nccl::membership connect() {
-  const mpi::all_ranks& ranks = mpi::all_ranks::instance();
+  const mpi::rank_group& ranks = mpi::rank_group::all();
   choose_gpu();
   ncclUniqueId id{};
   if (ranks.is_leader()) cuda::check(ncclGetUniqueId(&id), "ncclGetUniqueId");
   MPI_Bcast(&id, sizeof id, MPI_BYTE, 0, MPI_COMM_WORLD);
   ncclComm_t raw = nullptr;
   cuda::check(ncclCommInitRank(&raw, ranks.size(), id, ranks.rank()), "ncclCommInitRank");
-  const auto end_all = [](const std::string& why) { mpi::all_ranks::instance().abort_all(why); };
+  const auto end_all = [](const std::string& why) { mpi::rank_group::all().abort_all(why); };
   return {{nccl::owned(raw, end_all)}, ranks.rank(), ranks.size()};
 }
 

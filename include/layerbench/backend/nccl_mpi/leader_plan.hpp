@@ -7,8 +7,8 @@
 #include <span>
 
 #include <layerbench/backend/collective_buffers.hpp>
-#include <layerbench/backend/mpi/all_ranks.hpp>
 #include <layerbench/backend/mpi/command.hpp>
+#include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/mpi/worker_rows.hpp>
 #include <layerbench/backend/nccl/collective.hpp>
 #include <layerbench/backend/nccl_mpi/backend.hpp>
@@ -49,14 +49,14 @@ class leader_plan : public nccl::group_plan {
   void announce(binding& bound, std::int64_t warm_up, std::int64_t calls) const {
     workers_.announce(warm_up, calls, is_recorded());
     together([&] { prepare(bound, warm_up, calls); });
-    mpi::all_ranks::barrier();
+    mpi::rank_group::barrier();
   }
 
   /// Does this rank's part of what all ranks do. After an error the workers would wait in NCCL, so
   /// it ends all ranks.
   template <class Work>
   static void together(Work&& work) {
-    const mpi::all_ranks& ranks = mpi::all_ranks::instance();
+    const mpi::rank_group& ranks = mpi::rank_group::all();
     if (ranks.size() == 1) return work();
     ranks.do_or_abort(work);
   }

@@ -8,8 +8,8 @@
 #include <optional>
 #include <span>
 
-#include <layerbench/backend/mpi/all_ranks.hpp>
 #include <layerbench/backend/mpi/command.hpp>
+#include <layerbench/backend/mpi/rank_group.hpp>
 #include <layerbench/backend/mpi/worker.hpp>
 #include <layerbench/backend/nccl/backend.hpp>
 #include <layerbench/backend/nccl/calls.hpp>
@@ -39,13 +39,13 @@ class gpu_arrays : public mpi::worker_arrays {
     copy(bytes.data(), bytes_of(array) + first, bytes.size());
   }
   [[nodiscard]] std::size_t result_offset(const mpi::command& next) const override {
-    return nccl::result_offset(next.collective, next.type, mpi::all_ranks::instance().rank());
+    return nccl::result_offset(next.collective, next.type, mpi::rank_group::all().rank());
   }
   void communicate(const mpi::command& next) override {
     nccl::collective_calls calls(*gpu_, next.collective, next.type, next.recorded == 1,
                                  {{arrays_.front().data(), arrays_.back().data()}});
     calls.prepare(next.warm_up, next.count);
-    mpi::all_ranks::barrier();
+    mpi::rank_group::barrier();
     for (std::int64_t i = 0; i < next.count; ++i) calls.run();
     gpu_->synchronize();
   }

@@ -44,7 +44,7 @@ class allreduce_plan : public any_plan {
 
   [[nodiscard]] const std::vector<plan_operand>& operands() const override { return operands_; }
   void upload(std::size_t operand, std::span<const float> values, address to) const override {
-    const auto rank = static_cast<std::size_t>(mpi::all_ranks::instance().rank());
+    const auto rank = static_cast<std::size_t>(mpi::rank_group::all().rank());
     std::vector<std::byte> stored(row_bytes(operands_[operand].logical));
     store_row(operands_[operand].logical, values.subspan(rank * count(), count()), stored.data());
     device_.copy(to, stored.data(), stored.size());
@@ -190,7 +190,7 @@ class mpi_bucket_allreduces final : public bucket_allreduces {
 
  private:
   std::vector<float> gradients_ = std::vector<float>(model::bucket_bytes / sizeof(float));
-  mpi::collective_call allreduce_{bucket_between(mpi::all_ranks::instance().size()), dtype::f32,
+  mpi::collective_call allreduce_{bucket_between(mpi::rank_group::all().size()), dtype::f32,
                                   gradients_.data(), gradients_.data()};
 };
 
@@ -203,7 +203,7 @@ class background_allreduce {
     begun_ = false;
     times_ = {};
     thread.post(
-        [this, &allreduces] { mpi::all_ranks::instance().do_or_abort([&] { work(allreduces); }); });
+        [this, &allreduces] { mpi::rank_group::all().do_or_abort([&] { work(allreduces); }); });
     begun_.wait(false);
   }
   [[nodiscard]] bool running() const { return running_; }
@@ -246,16 +246,16 @@ class background_allreduce {
 /// The ranks that a launcher started. Their devices are processors of the host.
 class mpi_communicator : public communicator {
  public:
-  [[nodiscard]] int size() const override { return mpi::all_ranks::instance().size(); }
+  [[nodiscard]] int size() const override { return mpi::rank_group::all().size(); }
   [[nodiscard]] int ranks_on_host() const override {
-    return mpi::all_ranks::instance().ranks_on_host();
+    return mpi::rank_group::all().ranks_on_host();
   }
-  [[nodiscard]] bool is_leader() const override { return mpi::all_ranks::instance().is_leader(); }
-  void send(const command& next) override { mpi::all_ranks::instance().send(next); }
+  [[nodiscard]] bool is_leader() const override { return mpi::rank_group::all().is_leader(); }
+  void send(const command& next) override { mpi::rank_group::all().send(next); }
   [[nodiscard]] std::optional<command> receive() override {
-    return mpi::all_ranks::instance().receive<command>();
+    return mpi::rank_group::all().receive<command>();
   }
-  void barrier() override { mpi::all_ranks::barrier(); }
+  void barrier() override { mpi::rank_group::barrier(); }
   void take_gpus() override {
     throw usage_error("--ranks: this build has no NCCL, which connects GPUs; install it");
   }
@@ -274,7 +274,7 @@ class mpi_communicator : public communicator {
   }
   void wait_for_posted(compute_device& /*device*/) override { thread_.wait(); }
   void begin_background_allreduce(compute_device& device) override {
-    mpi::all_ranks::instance().do_or_abort(
+    mpi::rank_group::all().do_or_abort(
         [&] { background_allreduce_.begin(thread_, bucket_allreduces_on(device)); });
   }
   [[nodiscard]] bool background_allreduce_running() const override {
@@ -285,7 +285,7 @@ class mpi_communicator : public communicator {
     return background_allreduce_.times();
   }
   [[noreturn]] void abort_all(const std::string& reason) override {
-    mpi::all_ranks::instance().abort_all(reason);
+    mpi::rank_group::all().abort_all(reason);
   }
   [[nodiscard]] std::unique_ptr<any_plan> plan(compute_device& device, const op::any& op,
                                                const plan_request& request) override {

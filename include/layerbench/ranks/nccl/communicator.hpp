@@ -42,14 +42,14 @@ class nccl_allreduce_plan final : public allreduce_plan {
     bound(const nccl_allreduce_plan& plan, std::span<const address> operands)
         : bound_allreduce(operands), plan_(plan) {}
     void run() override {
-      mpi::all_ranks::instance().do_or_abort([&] {
+      mpi::rank_group::all().do_or_abort([&] {
         plan_.allreducer_.value().enqueue(plan_.collective(), plan_.type(), from(), to(),
                                           compute_stream(plan_.device()));
       });
     }
     /// As run(), overlapped with what the device does next.
     void run_overlapped() {
-      mpi::all_ranks::instance().do_or_abort([&] {
+      mpi::rank_group::all().do_or_abort([&] {
         plan_.allreducer_.value().enqueue_overlapped(plan_.collective(), plan_.type(), from(), to(),
                                                      compute_stream(plan_.device()));
       });
@@ -67,7 +67,7 @@ class nccl_allreduce_plan final : public allreduce_plan {
 class nccl_bucket_allreduces final : public bucket_allreduces {
  public:
   explicit nccl_bucket_allreduces(const nccl::allreducer& by)
-      : allreduces_(by, bucket_between(mpi::all_ranks::instance().size()), dtype::f32) {}
+      : allreduces_(by, bucket_between(mpi::rank_group::all().size()), dtype::f32) {}
   double next() override { return allreduces_.next(); }
   void finish() override { allreduces_.finish(); }
 
@@ -87,7 +87,7 @@ class nccl_communicator final : public mpi_communicator {
   /// wait in NCCL and receive no command, so all ranks are ended.
   ~nccl_communicator() override {
     if (!allreducer_ || !is_leader()) return;
-    if (const auto lost = allreducer_->lasting_error()) mpi::all_ranks::instance().abort_all(*lost);
+    if (const auto lost = allreducer_->lasting_error()) mpi::rank_group::all().abort_all(*lost);
     send({.what = command::kind::disconnect});
   }
 
@@ -104,13 +104,13 @@ class nccl_communicator final : public mpi_communicator {
     if (const auto conflict = nccl_mpi::conflict_between_ranks()) {
       throw unavailable("--ranks: " + *conflict);
     }
-    mpi::all_ranks::instance().do_or_abort(
+    mpi::rank_group::all().do_or_abort(
         [&] { allreducer_.emplace(nccl_mpi::connect().communicators.front()); });
   }
   void prepare_background_allreduce() override {
     mpi_communicator::prepare_background_allreduce();
     if (allreducer_)
-      mpi::all_ranks::instance().do_or_abort([&] { gpu_bucket_allreduces_.emplace(*allreducer_); });
+      mpi::rank_group::all().do_or_abort([&] { gpu_bucket_allreduces_.emplace(*allreducer_); });
   }
   void post(compute_device& device, bound_plan& collective) override {
     if (device.is_host()) return mpi_communicator::post(device, collective);

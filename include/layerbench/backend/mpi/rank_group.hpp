@@ -23,17 +23,17 @@
 namespace layerbench::mpi {
 
 /// All ranks of this program. Without a launcher there is one.
-class all_ranks {
+class rank_group {
  public:
   /// Initialises MPI on the first call, which all ranks make at the same time.
-  static all_ranks& instance() {
-    static all_ranks ranks;
+  static rank_group& all() {
+    static rank_group ranks;
     return ranks;
   }
-  all_ranks(const all_ranks&) = delete;
-  all_ranks& operator=(const all_ranks&) = delete;
+  rank_group(const rank_group&) = delete;
+  rank_group& operator=(const rank_group&) = delete;
   /// The leader ends the workers.
-  ~all_ranks() {
+  ~rank_group() {
     if (is_leader()) end_commands();
     MPI_Finalize();
   }
@@ -88,7 +88,7 @@ class all_ranks {
   static void barrier() { MPI_Barrier(MPI_COMM_WORLD); }
 
  private:
-  all_ranks() {
+  rank_group() {
     // Background all-reduces need SERIALIZED, and check that MPI provides it.
     int provided = 0;
     MPI_Init_thread(nullptr, nullptr, MPI_THREAD_SERIALIZED, &provided);
