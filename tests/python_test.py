@@ -19,6 +19,7 @@ import sys
 import tempfile
 import time
 import unittest
+import unittest.mock
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "python"))
@@ -106,6 +107,12 @@ class Files(unittest.TestCase):
         chain = rows[rows["op"] == "chain"].iloc[0]
         self.assertEqual((chain["pass"], chain["model"]), ("inference", "resnet50"))
         self.assertTrue(pandas.isna(chain["layer"]))
+
+    def test_what_is_not_installed_is_named(self):
+        for module, use in (("pandas", layerbench.read), ("matplotlib.pyplot", layerbench.plot)):
+            with unittest.mock.patch.dict(sys.modules, {module: None}):
+                with self.assertRaisesRegex(ImportError, module.partition(".")[0] + ".*notebook"):
+                    use(STORED)
 
     def test_a_frame_has_units_parameters_and_errors(self):
         with tempfile.TemporaryDirectory() as folder:

@@ -14,6 +14,7 @@ Files are paths, what measure() returned, or sequences of them. Keywords are the
 from __future__ import annotations
 
 import html
+import importlib
 import json
 import os
 import pathlib
@@ -74,7 +75,7 @@ class Predictions(List[Dict[str, Any]]):
 
     def layers(self) -> pandas.DataFrame:
         """A row for each case and layer: `case`, and the fields of `layers`. Seconds are of a call."""
-        import pandas
+        pandas = _extra("pandas")
         return pandas.DataFrame([{"case": one["case"], **layer} for one in self for layer in one["layers"]])
 
     def _repr_html_(self) -> str:
@@ -157,7 +158,7 @@ def read(files: Files) -> pandas.DataFrame:
     median of a call) cpu_seconds; key algo state; and each counter of docs/formats.md, such as mean_s,
     low_s, high_s, flops, bytes and disturbed, in seconds, bytes or numbers. What a row has not is NaN or
     None. Of chains `pass` is the phase."""
-    import pandas
+    pandas = _extra("pandas")
     per_second = {"ns": 1e9, "us": 1e6, "ms": 1e3, "s": 1.0}
     # Columns of their own, and what Google Benchmark adds.
     left_out = {"name", "run_name", "run_type", "family_index", "per_family_instance_index", "repetitions", "threads",
@@ -187,16 +188,25 @@ def read(files: Files) -> pandas.DataFrame:
 
 def plot(files: Files, *, top: int = 20, axes: Optional[matplotlib.axes.Axes] = None) -> matplotlib.axes.Axes:
     """Draws the `top` layers of the first predicted case by their share of a step. Returns the axes."""
-    import matplotlib.pyplot
+    pyplot = _extra("matplotlib.pyplot")
     first = predict(files)[0]
     layers = sorted(first["layers"], key=lambda one: float(one["share"]))[-top:]
     if axes is None:
-        _, axes = matplotlib.pyplot.subplots(figsize=(8, 1 + len(layers) / 4))
+        _, axes = pyplot.subplots(figsize=(8, 1 + len(layers) / 4))
     axes.barh([f"{one['name']} ({one['op']} {one['pass']})" for one in layers],
               [one["count"] * one["seconds"] * 1e3 for one in layers])
     axes.set_xlabel("ms per step")
     axes.set_title(first["case"])
     return axes
+
+
+def _extra(name: str) -> Any:
+    """A module that the wheel needs for its extra `notebook` alone."""
+    try:
+        return importlib.import_module(name)
+    except ImportError as error:
+        package = name.partition(".")[0]
+        raise ImportError(f"needs {package}: install it, or the wheel with its extra 'notebook'") from error
 
 
 def _parts(name: str) -> Dict[str, Any]:
