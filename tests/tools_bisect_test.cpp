@@ -10,6 +10,8 @@
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 
+#include <layerbench/base/file_lock.hpp>
+
 #include "support/mentions.hpp"
 #include "support/versus.hpp"
 
@@ -407,6 +409,16 @@ TEST_F(BisectPackage, TakesManyPackagesAndNamesAnUnfitDirectory) {
   const testing::outcome done = run({"--versions=1.1,1.9.0"});
   EXPECT_EQ(done.exit_code, 2);
   EXPECT_THAT(done.err, mentions("--install-dir"));
+}
+
+TEST_F(BisectPackage, LeavesADirectoryAloneThatAnotherOneUses) {
+  static_cast<void>(run({"--versions=1.1,1.9.0"}));
+  const std::size_t first = installs();
+  const file_lock other(path("installed/environments"));
+  const testing::outcome done = run({"--versions=1.1,1.10.0"});
+  EXPECT_EQ(done.exit_code, 2);
+  EXPECT_THAT(done.err, mentions("--install-dir"));
+  EXPECT_EQ(installs(), first);
 }
 
 TEST_F(BisectPackage, TriesAgainToInstallWhenItIsResumed) {

@@ -111,6 +111,7 @@ releases::releases(release_options chosen, std::vector<std::string> line)
                                                ? default_directory()
                                                : std::filesystem::path(chosen_.install_dir));
     require_writable("--install-dir", directory_);
+    lock_.emplace((directory_ / "environments").string(), "choose another --install-dir");
     run({"python3", "--version"}, directory_ / "printed");
     python_ = fmt::format("{}", fmt::join(last_lines(directory_ / "printed", 1), ""));
     list_versions();

@@ -4,11 +4,13 @@
 
 #include <cstddef>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include <layerbench/base/error.hpp>
+#include <layerbench/base/file_lock.hpp>
 
 /// Releases of a program or of a library that it uses, and the command for each.
 namespace layerbench::tool {
@@ -54,7 +56,8 @@ class releases {
   release_options chosen_;
   std::vector<std::string> line_;
   std::filesystem::path directory_;
-  std::string python_;  ///< its version
+  std::optional<file_lock> lock_;  ///< on the directory: two processes would break each other's
+  std::string python_;             ///< its version
   std::vector<std::string> names_;
 };
 

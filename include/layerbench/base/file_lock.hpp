@@ -21,8 +21,10 @@ namespace layerbench {
 /// On file systems without locks it does nothing.
 class file_lock {
  public:
-  /// Throws usage_error when another process has the lock, or `<path>.lock` cannot be written.
-  explicit file_lock(const std::string& path) : lock_file_(path + ".lock") {
+  /// Throws usage_error, which ends with `remedy`, when another process has the lock; also when
+  /// `<path>.lock` cannot be written.
+  explicit file_lock(const std::string& path, const std::string& remedy = "name another file")
+      : lock_file_(path + ".lock") {
     struct stat locked{};
     // The last holder may have removed the file between open and flock: then it is made again.
     while (locked.st_nlink == 0) {
@@ -33,7 +35,7 @@ class file_lock {
         const int reason = errno;
         if (reason != EWOULDBLOCK) return;  // no locks here
         close();
-        throw usage_error(path + ": another run writes to it; name another file");
+        throw usage_error(path + ": another run writes to it; " + remedy);
       }
       if (::fstat(file_, &locked) != 0) fail(errno);
     }
