@@ -76,6 +76,8 @@ KEPT_MEMORY = {'MALLOC_MMAP_MAX_': '0', 'MALLOC_TRIM_THRESHOLD_': str(1 << 40)}
 CLEAR = 1.2       # smaller differences are those of the machine's conditions
 # What pip installs beside a release: old ones were built for an old numpy, and profiles need onnx.
 BESIDE_RELEASES = {'torch': 'numpy', 'onnxruntime': 'numpy<2,onnx<1.18', 'openvino': 'numpy<2'}
+# A release as its package names it (PEP 440): another spelling of it is not found in profiles.
+RELEASE = re.compile(r'\d+(\.\d+)*((a|b|rc|\.post|\.dev)\d+)*(\+[a-z0-9.]+)?')
 JOINED = 0.2      # a kernel that seems to take less is a part of another layer's
 STALL = 5e-4      # seconds
 PROFILES = 3      # rounds that end with profiles of the engines, at most
@@ -108,6 +110,8 @@ def engine_releases(text):
     engine, _, versions = text.partition('=')
     names = versions.split(',')
     if engine not in BESIDE_RELEASES or len(names) < 2 or len({*map(release_key, names)}) < len(names):
+        raise ValueError
+    if not all(map(RELEASE.fullmatch, names)):
         raise ValueError
     return engine, versions
 
