@@ -303,6 +303,33 @@ void require_complete(const std::vector<analysis::prediction>& predictions,
       exit_code::incomplete);
 }
 
+/// Throws usage_error for options that exclude each other.
+void require_fitting(const predict_options& options, bool has_run, bool has_mix,
+                     const common_options& common) {
+  if (options.files.empty() && !options.scaling.throughput) {
+    throw usage_error(fmt::format("result files are required; try: {} predict --help",
+                                  program_path("layerbench")));
+  }
+  if (options.scaling.throughput && !options.peaks.empty()) {
+    throw usage_error("--throughput has no timings to hold to --peaks");
+  }
+  if (options.scaling.throughput || !options.scaling.devices.empty()) {
+    if (has_run) {
+      throw usage_error("--epochs: not with --devices or --throughput; it is of measured machines");
+    }
+    if (has_mix) {
+      throw usage_error("--mix: not with --devices or --throughput; it is of one device");
+    }
+    if (!options.engine.empty()) {
+      throw usage_error("--as: not with --devices or --throughput; engines run inference");
+    }
+  }
+  for (const char* option : {has_run ? "--epochs" : "", has_mix ? "--mix" : ""}) {
+    if (*option == 0 || common.format == "text" || common.format == "json") continue;
+    throw usage_error(fmt::format("{}: only with --format text or json", option));
+  }
+}
+
 void add_predict(CLI::App& app) {
   CLI::App* command =
       app.add_subcommand("predict", "Predicts the throughput of models from timings of layers");
@@ -318,33 +345,13 @@ void add_predict(CLI::App& app) {
   const std::shared_ptr<const common_options> common =
       add_common(*command, {"text", "json", "csv", "bmf"});
   command->callback([common, options] {
-    if (options->files.empty() && !options->scaling.throughput) {
-      throw usage_error(fmt::format("result files are required; try: {} predict --help",
-                                    program_path("layerbench")));
-    }
-    if (options->scaling.throughput && !options->peaks.empty()) {
-      throw usage_error("--throughput has no timings to hold to --peaks");
-    }
     const std::optional<analysis::training_run> run = options->training_run();
     auto mix = analysis::service_mix::parse(options->mix);
     if (mix && options->acceptance) {
       mix->draft = options->draft;
       mix->acceptance = *options->acceptance;
     }
-    if (options->scaling.throughput || !options->scaling.devices.empty()) {
-      if (run) {
-        throw usage_error(
-            "--epochs: not with --devices or --throughput; it is of measured machines");
-      }
-      if (mix) throw usage_error("--mix: not with --devices or --throughput; it is of one device");
-      if (!options->engine.empty()) {
-        throw usage_error("--as: not with --devices or --throughput; engines run inference");
-      }
-    }
-    for (const char* option : {run ? "--epochs" : "", mix ? "--mix" : ""}) {
-      if (*option == 0 || common->format == "text" || common->format == "json") continue;
-      throw usage_error(fmt::format("{}: only with --format text or json", option));
-    }
+    require_fitting(*options, run.has_value(), mix.has_value(), *common);
     options->predict.shapes = common->shapes;
     const std::vector<result::results> peaks = read_peaks(options->peaks);
     options->predict.peaks = peaks;

@@ -192,6 +192,22 @@ void converter::leave_out(const step& at, const std::string& reason, const flop_
   entry.places.push_back(at.of.place.empty() ? place(at.index, at.of) : at.of.place);
 }
 
+/// The first output as a value that no layer computes; further ones are the same.
+view converter::uncomputed(source_kind from) {
+  const std::size_t output = of().outputs[0];
+  if (!values_[output].extents) throw unknown("");
+  for (std::size_t i = 0; i < of().outputs.size(); ++i) {
+    const known& about = values_[of().outputs[i]];
+    if (!about.extents) continue;
+    view created{from, *about.extents, *about.extents};
+    created.value = of().outputs[i];
+    if (i > 0) set(i, created);
+  }
+  view created{from, *values_[output].extents, *values_[output].extents};
+  created.value = output;
+  return created;
+}
+
 /// What the first output is.
 view converter::value_of() {
   const std::size_t output = of().outputs[0];
@@ -211,27 +227,14 @@ view converter::value_of() {
     any_data = any_data || (views_[input]->is_data() && views_[input]->from != source_kind::input);
     any_left_out = any_left_out || views_[input]->from == source_kind::left_out;
   }
-  const auto constant = [&](source_kind from) {
-    if (!values_[output].extents) throw unknown("");
-    for (std::size_t i = 0; i < of().outputs.size(); ++i) {
-      const known& about = values_[of().outputs[i]];
-      if (!about.extents) continue;
-      view created{from, *about.extents, *about.extents};
-      created.value = of().outputs[i];
-      if (i > 0) set(i, created);
-    }
-    view created{from, *values_[output].extents, *values_[output].extents};
-    created.value = output;
-    return created;
-  };
   const bool is_number = is_integral(values_[output].type) || values_[output].data != nullptr;
   if (of().op == "Constant" && standard) {
-    return constant(is_number ? source_kind::constant : source_kind::weight);
+    return uncomputed(is_number ? source_kind::constant : source_kind::weight);
   }
   if (constants_[output] && !any_weight && (!any_data || values_[output].data != nullptr)) {
     // What integers stand for are weights.
     const bool is_weight = of().op == "DequantizeLinear" && !is_number;
-    return constant(is_weight ? source_kind::weight : source_kind::constant);
+    return uncomputed(is_weight ? source_kind::weight : source_kind::constant);
   }
   const bool has_rows =
       of().op == "Linear" && views_[of().inputs[0]]->from == source_kind::constant;
@@ -242,7 +245,7 @@ view converter::value_of() {
                         of().op != "View" && !is_quantization(of()) && flops().flops == 0;
   if (is_index && all_inputs && !of().writes_part) {
     note(result_.noun + "s that compute indices, such as positions, are left out");
-    return constant(source_kind::input);
+    return uncomputed(source_kind::input);
   }
   if (found == nullptr) throw unknown(of().refusal);
   if (!values_[output].extents) {
@@ -623,31 +626,68 @@ void converter::join_axes() {
   }
 }
 
-/// The same for a layer and all that have these extents and read one another. Returns whether they
-/// have changed.
-bool converter::join_axes_of(std::size_t first, const dims& extents, const reader_map& readers,
-                             std::set<std::size_t>& done) {
-  axes_freedom common{extents, false, false};
+/// A layer and all that have these extents and read one another, in the order in which they are
+/// found; `common` becomes what all of them leave free.
+std::vector<std::size_t> converter::group_around(std::size_t first, const reader_map& readers,
+                                                 axes_freedom& common) const {
+  const dims& extents = common.extents;
   std::vector<std::size_t> group{first};
   std::set<std::size_t> inside{first};
   const auto include = [&](std::size_t at) {
     const auto own = free_axes(result_.layers[at].op);
     if (own && own->extents == extents && inside.insert(at).second) group.push_back(at);
   };
-  for (std::size_t i = 0; i < group.size(); ++i) {
-    const layer& of = result_.layers[group[i]];
+  for (std::size_t next = 0; next < group.size();) {
+    const std::size_t at = group[next++];
+    const layer& of = result_.layers[at];
     const auto own = free_axes(of.op);
     common.keeps_first = common.keeps_first || own->keeps_first;
     common.keeps_last = common.keeps_last || own->keeps_last;
     for (std::size_t place = 0; place < of.inputs.size(); ++place) {
       if (of.inputs[place] && source_extents(of.op, place) == extents) include(*of.inputs[place]);
     }
-    const auto found = readers.find(group[i]);
+    const auto found = readers.find(at);
     if (found == readers.end()) continue;
     for (const auto& [reader, place] : found->second) {
       if (source_extents(result_.layers[reader].op, place) == extents) include(reader);
     }
   }
+  return group;
+}
+
+/// Extents of two or three axes that a group may have: joined ones of its own, and those of what it
+/// reads.
+std::vector<dims> converter::fewer_axes_of(const axes_freedom& common,
+                                           const std::vector<std::size_t>& group,
+                                           const std::set<std::size_t>& inside) const {
+  const dims& extents = common.extents;
+  const std::int64_t all = elements(extents);
+  std::vector<dims> candidates{{all / extents.back(), extents.back()},
+                               {extents[0], all / extents[0] / extents.back(), extents.back()},
+                               {extents[0], all / extents[0]}};
+  for (const std::size_t at : group) {
+    for (const auto& input : result_.layers[at].inputs) {
+      if (!input || inside.contains(*input)) continue;
+      dims from = result_extents(result_.layers[*input].op);
+      if (std::ranges::find(candidates, from) == candidates.end())
+        candidates.push_back(std::move(from));
+    }
+  }
+  std::erase_if(candidates, [&](const dims& one) {
+    return one.size() < 2 || one.size() > 3 || elements(one) != all ||
+           (common.keeps_first && one.front() != extents.front()) ||
+           (common.keeps_last && one.back() != extents.back());
+  });
+  return candidates;
+}
+
+/// The same for a layer and all that have these extents and read one another. Returns whether they
+/// have changed.
+bool converter::join_axes_of(std::size_t first, const dims& extents, const reader_map& readers,
+                             std::set<std::size_t>& done) {
+  axes_freedom common{extents, false, false};
+  const std::vector<std::size_t> group = group_around(first, readers, common);
+  const std::set<std::size_t> inside(group.begin(), group.end());
   // Transposes around the group may have any axes, where only the group reads what they write.
   done.insert(group.begin(), group.end());
   const auto is_inside = [&](std::size_t at) { return inside.contains(at); };
@@ -685,31 +725,15 @@ bool converter::join_axes_of(std::size_t first, const dims& extents, const reade
   };
   std::size_t least = copies_with(extents, false);
   if (least == 0) return false;
-  const std::int64_t all = elements(extents);
-  std::vector<dims> candidates{{all / extents.back(), extents.back()},
-                               {extents[0], all / extents[0] / extents.back(), extents.back()},
-                               {extents[0], all / extents[0]}};
-  for (const std::size_t at : group) {
-    for (std::size_t place = 0; place < result_.layers[at].inputs.size(); ++place) {
-      const auto& input = result_.layers[at].inputs[place];
-      if (!input || is_inside(*input)) continue;
-      dims from = result_extents(result_.layers[*input].op);
-      if (std::ranges::find(candidates, from) == candidates.end())
-        candidates.push_back(std::move(from));
-    }
-  }
-  const dims* best = nullptr;
-  for (const dims& one : candidates) {
-    const bool fits = one.size() > 1 && one.size() < 4 && elements(one) == all &&
-                      (!common.keeps_first || one.front() == extents.front()) &&
-                      (!common.keeps_last || one.back() == extents.back());
-    const std::size_t count = fits ? copies_with(one, false) : least;
+  std::optional<dims> best;
+  for (const dims& one : fewer_axes_of(common, group, inside)) {
+    const std::size_t count = copies_with(one, false);
     if (count >= least) continue;
     least = count;
-    best = &one;
+    best = one;
   }
-  if (best != nullptr) copies_with(*best, true);
-  return best != nullptr;
+  if (best) copies_with(*best, true);
+  return best.has_value();
 }
 
 /// Copies tensors whose writer and reader have other axes, and cannot have the same.

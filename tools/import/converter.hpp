@@ -15,6 +15,7 @@
 #include <layerbench/op/op.hpp>
 #include <layerbench/op/slice.hpp>
 
+#include "axes.hpp"
 #include "conversion.hpp"
 #include "flops.hpp"
 #include "inference.hpp"
@@ -125,6 +126,7 @@ class converter {
   void drop_layers(std::size_t first);
   void leave_out(const step& at, const std::string& reason, const flop_count& flops);
   view value_of();
+  view uncomputed(source_kind from);
   [[nodiscard]] view left_out() const;
   [[nodiscard]] flop_count flops() const;
   std::optional<view> computed_weight(rule found);
@@ -142,6 +144,11 @@ class converter {
   /// Of each layer that is read, which layers read it as which operand.
   using reader_map = std::map<std::size_t, std::vector<std::pair<std::size_t, std::size_t>>>;
   [[nodiscard]] reader_map readers_of_layers() const;
+  [[nodiscard]] std::vector<std::size_t> group_around(std::size_t first, const reader_map& readers,
+                                                      axes_freedom& common) const;
+  [[nodiscard]] std::vector<dims> fewer_axes_of(const axes_freedom& common,
+                                                const std::vector<std::size_t>& group,
+                                                const std::set<std::size_t>& inside) const;
   bool join_axes_of(std::size_t first, const dims& extents, const reader_map& readers,
                     std::set<std::size_t>& done);
   [[nodiscard]] bool is_returned(std::size_t i) const;

@@ -440,11 +440,13 @@ bool has_primitive(std::string_view op) { return words_of(op) != nullptr; }
 
 result::verbose_primitive primitive_of(const logged_call& call) {
   const op_words* words = words_of(call.op);
+  std::optional<result::verbose_primitive> found;
   try {
-    auto found = words == nullptr ? std::nullopt : translator(call, *words).take();
-    if (found) return *std::move(found);
-  } catch (const std::overflow_error&) {  // of sizes that no memory holds
+    if (words != nullptr) found = translator(call, *words).take();
+  } catch (const std::overflow_error&) {
+    found.reset();  // of sizes that no memory holds
   }
+  if (found) return *std::move(found);
   result::verbose_primitive unknown{call.engine, call.op, call.implementation, "", "", "", "", ""};
   for (const logged_operand& one : call.inputs) {
     if (one.extents.empty()) continue;

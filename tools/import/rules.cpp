@@ -380,23 +380,30 @@ view batched_product(converter& to, const view& x, const view& y) {
   return to.append(created, operands);
 }
 
+bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
+
+/// An activation in the order that an equation of one operand gives it: "bij->bji".
+std::optional<view> reordered(converter& to, const std::string& from, const std::string& result) {
+  const view& x = to.source(0);
+  if (!std::ranges::all_of(from, is_letter) || from.size() != x.extents.size() ||
+      std::set(from.begin(), from.end()).size() != from.size() ||
+      !std::ranges::is_permutation(from, result)) {
+    return std::nullopt;
+  }
+  std::vector<std::size_t> order;
+  for (const char c : result) order.push_back(from.find(c));
+  return x.permuted(order);
+}
+
 /// A product of two activations, or one in another order, written with a letter for each axis.
 view einsum(converter& to) {
   const std::string equation(to.of().text("equation", ""));
   const std::size_t comma = equation.find(',');
   const std::size_t arrow = equation.find("->");
   const auto other_form = [&] { return unknown("in the form " + in_quotes(equation)); };
-  const auto is_letter = [](char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; };
   if (to.of().inputs.size() == 1 && arrow != std::string::npos) {
-    const std::string from = equation.substr(0, arrow);
-    if (!std::ranges::all_of(from, is_letter) || from.size() != to.source(0).extents.size() ||
-        std::set(from.begin(), from.end()).size() != from.size() ||
-        !std::ranges::is_permutation(from, equation.substr(arrow + 2))) {
-      throw other_form();
-    }
-    std::vector<std::size_t> order;
-    for (const char c : equation.substr(arrow + 2)) order.push_back(from.find(c));
-    return to.source(0).permuted(order);
+    if (auto x = reordered(to, equation.substr(0, arrow), equation.substr(arrow + 2))) return *x;
+    throw other_form();
   }
   if (to.of().inputs.size() != 2 || comma == std::string::npos || arrow == std::string::npos ||
       arrow < comma || std::ranges::count_if(equation, is_letter) + 3 != std::ssize(equation)) {
@@ -1320,7 +1327,7 @@ view gather(converter& to) {
 
 /// Sums, means or maxima of bags of rows, which have equal numbers of rows.
 view embedding_bag(converter& to) {
-  const view rows = embedding(to, to.weight(0));
+  view rows = embedding(to, to.weight(0));
   if (to.extents().size() != 2 || to.extents()[0] < 1) throw bad_node("its result is no matrix");
   const std::int64_t bags = to.extents()[0];
   const std::int64_t indices = elements(to.input(1).extents);
