@@ -303,6 +303,8 @@ void require_complete(const std::vector<analysis::prediction>& predictions,
       exit_code::incomplete);
 }
 
+namespace {
+
 /// Throws usage_error for options that exclude each other.
 void require_fitting(const predict_options& options, bool has_run, bool has_mix,
                      const common_options& common) {
@@ -329,6 +331,8 @@ void require_fitting(const predict_options& options, bool has_run, bool has_mix,
     throw usage_error(fmt::format("{}: only with --format text or json", option));
   }
 }
+
+}  // namespace
 
 void add_predict(CLI::App& app) {
   CLI::App* command =

@@ -35,7 +35,8 @@ class file_lock {
         const int reason = errno;
         if (reason != EWOULDBLOCK) return;  // no locks here
         close();
-        throw usage_error(path + ": another run writes to it; " + remedy);
+        std::string used = path;
+        throw usage_error(used.append(": another run writes to it; ").append(remedy));
       }
       if (::fstat(file_, &locked) != 0) fail(errno);
     }
