@@ -109,9 +109,8 @@ def engine_names(text):
 def engine_releases(text):
     engine, _, versions = text.partition('=')
     names = versions.split(',')
-    if engine not in BESIDE_RELEASES or len(names) < 2 or len({*map(release_key, names)}) < len(names):
-        raise ValueError
-    if not all(map(RELEASE.fullmatch, names)):
+    if (engine not in BESIDE_RELEASES or len(names) < 2 or not all(map(RELEASE.fullmatch, names)) or
+            len({*map(release_key, names)}) < len(names)):
         raise ValueError
     return engine, versions
 

@@ -192,20 +192,19 @@ void converter::leave_out(const step& at, const std::string& reason, const flop_
   entry.places.push_back(at.of.place.empty() ? place(at.index, at.of) : at.of.place);
 }
 
-/// The first output as a value that no layer computes; further ones are the same.
+/// The first output as a value that no layer computes; the others are set to the same kind.
 view converter::uncomputed(source_kind from) {
-  const std::size_t output = of().outputs[0];
-  if (!values_[output].extents) throw unknown("");
-  for (std::size_t i = 0; i < of().outputs.size(); ++i) {
-    const known& about = values_[of().outputs[i]];
-    if (!about.extents) continue;
-    view created{from, *about.extents, *about.extents};
-    created.value = of().outputs[i];
-    if (i > 0) set(i, created);
+  const auto created = [&](std::size_t output) {
+    const dims& extents = *values_[output].extents;
+    view one{from, extents, extents};
+    one.value = output;
+    return one;
+  };
+  if (!values_[of().outputs[0]].extents) throw unknown("");
+  for (std::size_t i = 1; i < of().outputs.size(); ++i) {
+    if (values_[of().outputs[i]].extents) set(i, created(of().outputs[i]));
   }
-  view created{from, *values_[output].extents, *values_[output].extents};
-  created.value = output;
-  return created;
+  return created(of().outputs[0]);
 }
 
 /// What the first output is.
@@ -637,7 +636,7 @@ std::vector<std::size_t> converter::group_around(std::size_t first, const reader
     const auto own = free_axes(result_.layers[at].op);
     if (own && own->extents == extents && inside.insert(at).second) group.push_back(at);
   };
-  for (std::size_t next = 0; next < group.size();) {
+  for (std::size_t next = 0; next < group.size();) {  // it grows meanwhile
     const std::size_t at = group[next++];
     const layer& of = result_.layers[at];
     const auto own = free_axes(of.op);

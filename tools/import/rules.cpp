@@ -382,7 +382,8 @@ view batched_product(converter& to, const view& x, const view& y) {
 
 bool is_letter(char c) { return std::isalpha(static_cast<unsigned char>(c)) != 0; }
 
-/// An activation in the order that an equation of one operand gives it: "bij->bji".
+/// An activation in the order that an equation of one operand gives it: "bij->bji". Nothing for
+/// other equations.
 std::optional<view> reordered(converter& to, const std::string& from, const std::string& result) {
   const view& x = to.source(0);
   if (!std::ranges::all_of(from, is_letter) || from.size() != x.extents.size() ||
