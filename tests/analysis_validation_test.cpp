@@ -8,6 +8,7 @@
 #include <layerbench/analysis/base/engine_overhead.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/validate/validation.hpp>
+#include <layerbench/op/conv.hpp>
 #include <layerbench/op/pool.hpp>
 
 #include "support/mentions.hpp"
@@ -75,6 +76,19 @@ TEST(KernelKinds, OfPoolsDependOnWindowAndStride) {
   EXPECT_EQ(kind_of(2, 1), "pool_max_dense");
   EXPECT_EQ(kind_of(2, 1, 1, 2), "pool_max_small");
   EXPECT_EQ(kind_of(8, 1, 8), "pool_global");
+}
+
+TEST(KernelKinds, AreOfCallsThatTheEngineMakesInAnotherWay) {
+  op::conv o;
+  o.c = o.k = o.groups = 32;
+  layer_time call{};
+  call.op = op::conv::name;
+  call.key = key(o);
+  EXPECT_EQ(detail::kernel_of(call), "conv_depthwise");
+  for (const char* as_the_engine : {",reorders:1", ",backend:mkl"}) {
+    call.key = key(o) + as_the_engine;
+    EXPECT_EQ(detail::kernel_of(call), "") << as_the_engine;
+  }
 }
 
 TEST(Validate, ComparesWithTheMedianOfAFewRounds) {

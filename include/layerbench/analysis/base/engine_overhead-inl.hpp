@@ -113,7 +113,7 @@ namespace detail {
 
 LAYERBENCH_INLINE std::string kernel_of(const layer_time& layer) {
   if (const auto op = op::from_key(layer.op, layer.key)) {
-    if (!op->backend().empty()) return "";
+    if (!op->backend().empty() || op->how() == op::manner::reorders) return "";
     if (const auto* o = op->get<op::conv>()) return kernel_name(*o);
     if (const auto* o = op->get<op::gemm>()) return kernel_name(*o);
     if (const auto* o = op->get<op::pool>()) return kernel_name(*o);
