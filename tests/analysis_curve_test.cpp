@@ -1,5 +1,6 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <functional>
@@ -319,6 +320,35 @@ TEST(CurveText, NamesTheChosenSizes) {
   EXPECT_THAT(shown, HasSubstr("within 50.00 ms: batch 21: "));
   EXPECT_THAT(to_table(all[0]).rows, SizeIs(9)) << "1 2 4 8 12 16 21 42 64, see text";
   EXPECT_THAT(records(all).rows, SizeIs(64));
+}
+
+TEST(CurveText, SaysThatAModelIsPartial) {
+  prediction first = step_of(affine, 1);
+  first.left_out = 0.1;
+  const std::vector all{curve_of({first, step_of(affine, 8)})};
+  EXPECT_THAT(text(all), HasSubstr("partial model"));
+  EXPECT_EQ(to_json(all)["curves"][0]["partial"], true);
+}
+
+// The shortest context would always be the best.
+TEST(BestCurve, IsOfCurvesOverOneAxis) {
+  std::vector<prediction> steps;
+  for (const std::int64_t batch : {1, 8}) {
+    for (const std::int64_t context : {128, 512}) {
+      for (const std::int64_t threads : {1, 2}) {
+        steps.push_back(step_of(affine, batch));
+        steps.back().threads = threads;
+        steps.back().model_case.parameters = {{"context", std::to_string(context)}};
+        steps.back().text = text_length{1, context};
+      }
+    }
+  }
+  const std::vector<curve> all = curves_of(steps);
+  const auto is_over_context = [](const curve& of) { return of.over == size_axis::context; };
+  ASSERT_TRUE(std::ranges::any_of(all, is_over_context));
+  const std::vector<const curve*> best = best_of(all);
+  EXPECT_THAT(best, SizeIs(2)) << "a batch for each context";
+  for (const curve* of : best) EXPECT_EQ(of->over, size_axis::batch);
 }
 
 TEST(CurveJson, HasAllPoints) {

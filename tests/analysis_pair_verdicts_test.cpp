@@ -179,6 +179,16 @@ TEST(PairVerdicts, AreSureOfPlainCasesOnly) {
   EXPECT_LE(set_pair_verdicts({12, 30, 0.026}, looked), sure) << "a first look needs more";
 }
 
+TEST(PairVerdicts, AreUnclearWhileTheIntervalHoldsOne) {
+  values old(12, 1);
+  values now(12, 1.03);
+  now.back() = 2;
+  std::vector<compared> one{row_of(old, now)};
+  EXPECT_FALSE(set_pair_verdicts({12, 30, 0.02}, one));
+  EXPECT_LT(one[0].ratio.low, 1);
+  EXPECT_EQ(one[0].verdict, verdict::unclear);
+}
+
 TEST(PairVerdicts, ShareTheFalseAlarmsOfListsAndLooks) {
   std::mt19937 random(1);
   std::vector<compared> rows = simulated(random, 3, 16, normal_process(0.01), 1.01);

@@ -51,6 +51,17 @@ TEST(PredictionText, HasTheThroughputItsIntervalAndTheMethod) {
   EXPECT_EQ(gaps_text(p), "");
 }
 
+TEST(PredictionText, HasNoIntervalOfATrainingWhoseStepHasNone) {
+  std::vector all{golden().at(0)};
+  all[0].model_case.parameters["phase"] = "training";
+  const training_run run{90, 1000};
+  EXPECT_THAT(text(all, run), HasSubstr(" to "));
+  all[0].step->sampling_low = all[0].step->sampling_high = all[0].step->seconds;
+  all[0].step->kind = interval_method::none;
+  all[0].step->protocol_half_width.reset();
+  EXPECT_THAT(text(all, run), Not(HasSubstr(" to ")));
+}
+
 TEST(PredictionText, ListsTheHeaviestLayersFirstAndSumsUpTheOthers) {
   const prediction p = golden().at(0);
   const auto all = heaviest_layers(p, 3).rows;

@@ -1,6 +1,7 @@
 // SPDX-FileCopyrightText: 2026 the layerbench authors
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <ranges>
 #include <string>
 #include <vector>
 
@@ -103,6 +104,13 @@ TEST(History, NeedsSeveralDatesAndCompleteSteps) {
   EXPECT_THAT(history(files, {.models = {}, .allow_partial = true}).steps, IsEmpty());
 }
 
+/// The files without the timings of a layer.
+std::vector<result::results> without_a(std::vector<result::results> files) {
+  for (result::results& file : files)
+    std::erase_if(file.rows, [](const auto& row) { return row.label.key == "k:1"; });
+  return files;
+}
+
 /// Twelve runs, one per day, that are slower by 10 % from the sixth on, which has another oneDNN.
 std::vector<result::results> twelve_runs() {
   std::vector<result::results> files;
@@ -138,6 +146,22 @@ TEST(Dates, NameTheFirstFileAfterAChangeOfAStepAndOfItsLayers) {
   EXPECT_EQ(form.at("models").at(0).at("changes").at(0).at("file"),
             "2026-01-06T10:00:00+00:00.json");
   EXPECT_THAT(form.at("layers").at(1).at("points"), SizeIs(12));
+}
+
+TEST(Dates, SayWhichStepsAreNotWhole) {
+  const date_comparison lacking = compare_dates(without_a(twelve_runs()));
+  EXPECT_THAT(lacking.steps, IsEmpty());
+  ASSERT_THAT(lacking.left_out, SizeIs(1));
+  EXPECT_EQ(lacking.left_out[0].model_case, testing::net);
+  std::vector<result::results> partial = twelve_runs();
+  for (result::results& file : partial) {
+    for (auto& step : std::views::values(file.manifest)) step.front().left_out = 0.1;
+  }
+  const date_comparison all = compare_dates(partial);
+  ASSERT_THAT(all.steps, SizeIs(1));
+  EXPECT_THAT(all.steps[0].changes, SizeIs(1));
+  EXPECT_THAT(notes(all), ::testing::Contains(mentions("net", "partial model")));
+  EXPECT_THAT(history(partial).steps, IsEmpty());
 }
 
 TEST(Dates, SayThatFewFilesNameNothing) {

@@ -82,6 +82,12 @@ TEST(Curve, OfAFileTakesChosenSizes) {
   const testing::outcome alone =
       testing::run(LAYERBENCH_TOOL, {"curve", directory.results, "--over=context"});
   EXPECT_EQ(alone.exit_code, 5) << alone.err;
+  for (const char* limit : {"--latency-limit=nan", "--latency-limit=0"}) {
+    const testing::outcome wrong =
+        testing::run(LAYERBENCH_TOOL, {"curve", directory.results, limit});
+    EXPECT_EQ(wrong.exit_code, 2);
+    EXPECT_LT(wrong.err.size(), 300U);
+  }
 }
 
 TEST(Curve, RefusesWhatItCannotDo) {

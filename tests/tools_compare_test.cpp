@@ -282,6 +282,20 @@ TEST_F(Compare, NamesTheFastestBackendOfEachLayer) {
   EXPECT_EQ(json::value::parse(wide.out).at("models").at(0).at("moved_calls"), 0);
   EXPECT_THAT(tool({"compare", "--across=backend", both}).out,
               AllOf(mentions("best of", "no reorders", "other", "relu1"), Not(HasSubstr("conv1"))));
+  // The first row is the layer that takes longest.
+  const testing::outcome heaviest = tool({"compare", "--across=backend", both, "--top=1"});
+  std::string longest;
+  double most = 0;
+  for (const json::value& of : all.at("models")) {
+    for (const json::value& layer : of.at("layers")) {
+      const json::value& times = layer.at("seconds");
+      if (times.size() < 2) continue;
+      const double all_calls = layer.at("count").get<double>() * times.at("other").get<double>();
+      if (all_calls > most) longest = layer.at("name");
+      most = std::max(most, all_calls);
+    }
+  }
+  EXPECT_THAT(heaviest.out, mentions(longest, "more"));
   EXPECT_EQ(tool({"compare", "--across=backend", golden}).exit_code, 5) << "one backend";
 
   const std::vector<std::string> as_plan{"compare", "--across=backend", "--format=plan"};

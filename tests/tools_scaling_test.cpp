@@ -83,6 +83,28 @@ TEST_F(PredictDevices, RefusesATrainingOfWhichTooLittleIsKnown) {
       << "it has no training";
 }
 
+TEST_F(PredictDevices, NamesPartialModels) {
+  json::value changed = json::value::parse(testing::training_results({16}));
+  json::value steps =
+      json::value::parse(changed["context"]["manifest"].get_ref<const std::string&>());
+  for (json::value& step : steps) {
+    json::value& first = step.at(0);
+    if (first.size() < 6) first.push_back(json::value::object());
+    first.at(5)["left_out"] = 0.1;
+  }
+  changed["context"]["manifest"] = steps.dump();
+  const std::string partial = scratch.write("partial.json", changed.dump()).string();
+  for (const char* trace : {"", "t.json"}) {
+    std::vector<std::string> words{partial, "--devices", "2", "--network", "dgx1_p100"};
+    if (*trace != 0) words.insert(words.end(), {"--trace", (scratch.path() / trace).string()});
+    const testing::outcome done = predict(words);
+    EXPECT_EQ(done.exit_code, 4);
+    EXPECT_THAT(done.err, mentions("lenet5", "partial"));
+  }
+  const testing::outcome run = predict({partial, "--epochs", "1", "--images", "10"});
+  EXPECT_THAT(run.out, HasSubstr("| not all layers |"));
+}
+
 TEST_F(PredictDevices, SaysWhatToMeasureWhereThereIsNoTraining) {
   const testing::outcome done =
       predict({testing::tiny_file, "--devices", "2", "--network", "ethernet_25"});
@@ -275,6 +297,7 @@ TEST_F(PredictDevices, RefusesWrongOptions) {
        {"--throughput"}},
       {given({"--devices", "9"}), 2, {"dgx1_p100", "8", "9"}},
       {given({"--devices", "0"}), 2, {"--devices", "0"}},
+      {{measured, "--devices", "2", "--network", "dgx1_p100", "--all"}, 2, {"--all"}},
       {{measured, "--devices", "", "--network", "dgx1_p100"}, 2, {"--devices"}},
       {{"--throughput", "1e-300", "--model", "lenet5", "--network", "pcie3", "--devices", "2"},
        2,

@@ -112,7 +112,8 @@ TEST_F(VersusMetrics, CompareRates) {
   EXPECT_FALSE(row.contains("new_seconds"));
   EXPECT_TRUE(all.at("sum").is_null());
   EXPECT_THAT(versus(options, {old}, {now}).out,
-              AllOf(HasSubstr("| row "), HasSubstr(" 80 |"), HasSubstr("| slower")));
+              AllOf(HasSubstr("| row "), HasSubstr(" 80 |"), HasSubstr("| slower"),
+                    HasSubstr("| old / new |")));
 }
 
 TEST_F(VersusMetrics, WeighRows) {

@@ -75,7 +75,9 @@ void add_curve(CLI::App& app) {
           "Also name the best size, or the longest context, whose interval ends within this "
           "time\n--latency-limit=100")
       ->type_name("MS")
-      ->check(CLI::PositiveNumber);
+      ->check([](const std::string& text) {
+        return check_number(text, 1e-6, 1e9, "milliseconds, such as 100");
+      });
   const std::shared_ptr<const common_options> common = add_common(*command);
   command->callback([common, options] {
     options->predict.shapes = common->shapes;

@@ -322,6 +322,11 @@ void require_fitting(const predict_options& options, bool has_run, bool has_mix,
     if (has_mix) {
       throw usage_error("--mix: not with --devices or --throughput; it is of one device");
     }
+    if (options.layers.asked()) {
+      throw usage_error(
+          "--top, --all, --sort: not with --devices or --throughput, which list no "
+          "layers");
+    }
     if (!options.engine.empty()) {
       throw usage_error("--as: not with --devices or --throughput; engines run inference");
     }

@@ -80,6 +80,18 @@ analysis::data_parallel of_throughput(const scaling_request& given, const analys
   return analysis::scale_up(single, how, same);
 }
 
+/// Throws error for models of which the import left nodes out: their steps are too short.
+void require_whole(const std::vector<analysis::prediction>& predictions) {
+  std::string partial;
+  for (const analysis::prediction& one : predictions) {
+    if (one.left_out) partial += fmt::format("\n  {}", one.model_case.text());
+  }
+  if (partial.empty()) return;
+  throw error(
+      fmt::format("--devices: not of partial models; import all of their nodes:{}", partial),
+      exit_code::incomplete);
+}
+
 std::string render(std::span<const analysis::data_parallel> all, const std::string& format) {
   if (format == "csv") return csv(analysis::records(all));
   return format == "json" ? json_text(analysis::to_json(all)) : analysis::text(all);
@@ -237,9 +249,11 @@ void predict_scaling(const scaling_request& given, const std::vector<std::string
     if (results.size() > 1) print_other_incompatible_files(results, measured);
     all = analysis::predict_data_parallel(single, results, training, how, measured);
   }
+  if (all.empty()) require_whole(single);
   if (!given.trace.empty()) write_trace(given.trace, common.rule(), all);
   write(common, render(all, common.format));
   require_complete(single, results);
+  require_whole(single);
 }
 
 }  // namespace layerbench::tool

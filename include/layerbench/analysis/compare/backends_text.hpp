@@ -2,8 +2,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <functional>
 #include <map>
+#include <ranges>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <fmt/format.h>
@@ -43,6 +46,8 @@ namespace detail {
   std::string out;
   for (const std::string& note : all.notes) out += "note: " + note + '\n';
   bool orders_differ = false;
+  // By the seconds of all calls on the fastest backend.
+  std::multimap<double, std::vector<std::string>, std::greater<>> rows;
   for (const model_of_backends& model : all.models) {
     if (!model.steps.empty()) {
       const double own = model.steps.at(fastest(model.steps));
@@ -54,12 +59,15 @@ namespace detail {
     }
     for (const layer_of_backends& layer : model.layers) {
       if (layer.times.size() < 2) continue;
-      layers.rows.push_back(
-          {fmt::format("{}/{}", model.model_case.model,
-                       model::call_name(layer.primitive.layer, layer.primitive.pass)),
-           std::to_string(layer.primitive.count), layer.best, detail::times_text(layer.times)});
+      const auto count = static_cast<double>(layer.primitive.count);
+      rows.insert(
+          {count * layer.times.at(fastest(layer.times)),
+           {fmt::format("{}/{}", model.model_case.model,
+                        model::call_name(layer.primitive.layer, layer.primitive.pass)),
+            std::to_string(layer.primitive.count), layer.best, detail::times_text(layer.times)}});
     }
   }
+  for (auto& row : std::views::values(rows)) layers.rows.push_back(std::move(row));
   const std::size_t found = layers.rows.size();
   const std::size_t most = how.top > 0 ? how.top : how.all ? found : 20;
   if (found > most) {

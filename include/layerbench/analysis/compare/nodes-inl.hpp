@@ -271,6 +271,8 @@ inline void compare_models(const std::vector<node_group>& grouped,
     for (const covered_step& step : one.steps) of.sums.emplace_back(terms(step.step));
     model_of_nodes model{times_of(of, cases.size(), all.margin), one.model_case, one.cache,
                          threads(one.model_case, grouped[one.nodes.front()].files)};
+    model.left_out = left_out(
+        *std::ranges::find(planned[one.nodes.front()], one.model_case, &planned_case::model_case));
     for (std::size_t i = 0; i < model.times.size(); ++i) {
       if (model.times[i].changed())
         model.times[i].top_contributors = top_contributors(one, model.times, i);

@@ -45,6 +45,7 @@ struct model_of_nodes : times_of_nodes {
   result::case_name model_case;
   std::string cache;  ///< cache state of the timings used
   std::int64_t threads = 0;
+  std::optional<double> left_out = {};  ///< of the model's FLOPs, by its import
 };
 
 /// A comparison of nodes, or of GPUs.

@@ -38,6 +38,7 @@ namespace layerbench::analysis {
     sentences.push_back(
         fmt::format("forced: {}s also differ in {}", unit(all.across), fmt::join(all.forced, " ")));
   }
+  detail::add_partial_models(all.models, sentences);
   std::vector<std::string> disturbed;
   for (const node& one : all.nodes) {
     if (one.disturbed <= result::much_disturbed) continue;
@@ -69,7 +70,8 @@ namespace detail {
   }
   if (named.size() > most) out += fmt::format("{} more such differences\n", named.size() - most);
   if (!named.empty()) return out;
-  return fmt::format("no {} is slower or faster than the others\n", unit(all.across));
+  return fmt::format("no {} is slower or faster than the others{}\n", unit(all.across),
+                     all.models.empty() ? "" : " in its steps");
 }
 
 /// Indices of times, slowest node first.
@@ -177,8 +179,8 @@ namespace detail {
   const table layers = layers_table(all, how.all, how.top);
   out += '\n';
   if (layers.rows.empty()) {
-    out +=
-        fmt::format("{} layers: no node is slower or faster in any of them\n", all.layers.size());
+    out += fmt::format("{} layers: no {} is slower or faster in any of them\n", all.layers.size(),
+                       unit(all.across));
   } else {
     out += text(layers);
   }

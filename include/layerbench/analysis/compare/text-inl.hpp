@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
-#include <map>
 #include <tuple>
 #include <utility>
 
@@ -37,13 +36,7 @@ LAYERBENCH_INLINE std::vector<std::string> notes(const comparison& all) {
                     "measure again when the machine is idle (--check-machine)",
                     side, 100 * share));
   }
-  std::map<std::string, double> partial;
-  for (const compared_model& one : all.models) {
-    if (one.left_out) partial.try_emplace(one.model_case.model, *one.left_out);
-  }
-  for (const auto& [model, share] : partial) {
-    sentences.push_back(fmt::format("{} is a partial model: {}", model, format::left_out(share)));
-  }
+  detail::add_partial_models(all.models, sentences);
   if (!all.has_runs()) {
     sentences.emplace_back(
         "one run of each: runs differ more than the rounds of a run do, which these files cannot "
@@ -145,7 +138,12 @@ struct ratio_row {
   using enum align;
   const bool intervals =
       std::ranges::any_of(rows, [](const ratio_row& row) { return row.of->ratio.has_interval(); });
-  table t{{{std::move(title)}, {"old", right}, {"new", right}, {"new / old", right}}, {}};
+  const auto rates =
+      std::ranges::count_if(rows, [](const ratio_row& row) { return row.of->higher_is_better; });
+  const char* const ratios = rates == 0                  ? "new / old"
+                             : rates == std::ssize(rows) ? "old / new"
+                                                         : "time ratio";
+  table t{{{std::move(title)}, {"old", right}, {"new", right}, {ratios, right}}, {}};
   if (intervals) t.columns.push_back({"95 % between", right});
   const bool pairs = std::ranges::any_of(
       rows, [](const ratio_row& row) { return row.of->detectable.has_value(); });

@@ -5,13 +5,17 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <layerbench/analysis/base/ratio.hpp>
 #include <layerbench/analysis/compare/comparison.hpp>
 #include <layerbench/analysis/compare/verdict.hpp>
+#include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/shape/record.hpp>
 
@@ -28,6 +32,17 @@ namespace layerbench::analysis {
 [[nodiscard]] std::string comparison_header(const comparison& all);
 
 namespace detail {
+
+/// Adds a sentence for each partial model of `all`, whose type has `model_case` and `left_out`.
+template <class Cases>
+void add_partial_models(const Cases& all, std::vector<std::string>& sentences) {
+  std::set<std::string> known;
+  for (const auto& one : all) {
+    if (!one.left_out || !known.insert(one.model_case.model).second) continue;
+    sentences.push_back(fmt::format("{} is a partial model: {}", one.model_case.model,
+                                    format::left_out(*one.left_out)));
+  }
+}
 
 /// The verdict. Where it is unclear, also the direction in which the whole interval points.
 [[nodiscard]] std::string verdict_text(const compared& of);

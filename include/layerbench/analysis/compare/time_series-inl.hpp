@@ -77,20 +77,14 @@ struct file_of_date {
   return {of.when, of.file->context_value("date").value_or(""), of.file->file, time};
 }
 
-/// Adds the predictions from a file to the series of their cases, which are created as needed.
+/// Adds the predictions from a file to the series of their cases, which are created as needed, also
+/// for steps that lack layers.
 inline void add_steps(const file_of_date& of, const options& chosen, const timings& measured,
                       std::vector<step_series>& all) {
   const group alone{of.file};
   const std::string device = of.file->device();
   for (const planned_case& planned : planned_cases(alone)) {
     const prediction p = predict_case(planned, measured, alone, chosen);
-    if (!p.step || p.partial()) continue;
-    const covered_step covered = find_timings(planned, measured, p.cache);
-    history_point point = point_of(of, timed_sum(terms(covered.step)));
-    point.time.seconds = p.step->seconds;  // with the framework's overhead
-    point.between = p.step->interval();
-    point.has_confidence_interval = p.step->kind == interval_method::bootstrap;
-    point.digits = p.digits();
     const auto same = std::ranges::find_if(all, [&](const step_series& known) {
       return known.model_case == p.model_case && known.threads == p.threads &&
              known.device == device && known.cache == p.cache;
@@ -98,7 +92,14 @@ inline void add_steps(const file_of_date& of, const options& chosen, const timin
     step_series& series =
         same != all.end()
             ? *same
-            : all.emplace_back(step_series{{p.model_case, p.threads, device}, p.cache});
+            : all.emplace_back(step_series{{p.model_case, p.threads, device}, p.cache, p.left_out});
+    if (!p.step || !p.missing.empty()) continue;
+    const covered_step covered = find_timings(planned, measured, p.cache);
+    history_point point = point_of(of, timed_sum(terms(covered.step)));
+    point.time.seconds = p.step->seconds;  // with the framework's overhead
+    point.between = p.step->interval();
+    point.has_confidence_interval = p.step->kind == interval_method::bootstrap;
+    point.digits = p.digits();
     series.points.push_back(std::move(point));
   }
 }
@@ -196,9 +197,9 @@ LAYERBENCH_INLINE histories history(std::span<const result::results> files, cons
                                     double margin) {
   histories all = detail::all_histories(detail::by_date(files), chosen, margin);
   const auto is_single = [](const time_series& of) {
-    return of.points.front().when == of.points.back().when;
+    return of.points.empty() || of.points.front().when == of.points.back().when;
   };
-  std::erase_if(all.steps, is_single);
+  std::erase_if(all.steps, [&](const step_series& of) { return of.left_out || is_single(of); });
   std::erase_if(all.layers, is_single);
   return all;
 }

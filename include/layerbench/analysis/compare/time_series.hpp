@@ -57,9 +57,10 @@ struct time_series {
   [[nodiscard]] std::optional<double> change_at(std::size_t i) const;
 };
 
-/// The complete predictions of a case on one device in one cache state.
+/// The predictions of a case on one device in one cache state, of files that have all its layers.
 struct step_series : time_series {
   std::string cache;
+  std::optional<double> left_out = {};  ///< share of the model's FLOPs that its import left out
 };
 
 /// The times of a row on one device; `model_case` is that of the first row with its identity.

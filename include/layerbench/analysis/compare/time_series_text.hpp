@@ -29,6 +29,7 @@ namespace layerbench::analysis {
   if (!all.forced.empty()) {
     sentences.push_back(fmt::format("forced: files also differ in {}", fmt::join(all.forced, " ")));
   }
+  detail::add_partial_models(all.steps, sentences);
   constexpr std::size_t most = 5;
   std::vector<std::string> disturbed;
   for (const history_file& one : all.files) {

@@ -60,12 +60,13 @@ namespace detail {
   return low >= 1 / (1 + margin) && high <= 1 + margin;
 }
 
-/// The verdict on a ratio with the adjusted p value `p`; below `level` it differs from 1.
+/// The verdict on a ratio with the adjusted p value `p`; below `level` it differs from 1, unless
+/// the interval holds 1: one pair that is far off widens it, but not the p of other tests.
 [[nodiscard]] inline verdict verdict_on(const time_ratio& ratio, double p, double level,
                                         double margin) {
   if (!ratio.p) return verdict::unclear;
   if (is_within(ratio.low, ratio.high, margin)) return verdict::same;
-  if (p >= level) return verdict::unclear;
+  if (p >= level || (ratio.low <= 1 && ratio.high >= 1)) return verdict::unclear;
   return ratio.value() < 1 ? verdict::faster : verdict::slower;
 }
 

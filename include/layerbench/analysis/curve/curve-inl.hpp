@@ -396,10 +396,17 @@ LAYERBENCH_INLINE std::vector<curve> curves_of(std::span<const prediction> predi
 }
 
 LAYERBENCH_INLINE std::vector<const curve*> best_of(std::span<const curve> curves) {
-  std::map<std::pair<std::string, std::string>, std::vector<const curve*>> by_model;
+  using lengths = std::vector<std::optional<std::int64_t>>;  // of texts
+  std::map<std::tuple<std::string, std::string, size_axis, lengths>, std::vector<const curve*>>
+      by_model;
   for (const curve& of : curves) {
-    const result::case_name& model_case = of.measured.front().model_case;
-    by_model[{model_case.model, model_case.phase()}].push_back(&of);
+    if (of.over == size_axis::context && !of.most_seconds) continue;  // the shortest would be best
+    const prediction& first = of.measured.front();
+    lengths others;
+    for (const size_axis axis : {size_axis::tokens, size_axis::context}) {
+      if (axis != of.over) others.push_back(size_of(first, axis));
+    }
+    by_model[{first.model_case.model, first.model_case.phase(), of.over, others}].push_back(&of);
   }
   std::vector<const curve*> best;
   for (const std::vector<const curve*>& all : std::views::values(by_model)) {

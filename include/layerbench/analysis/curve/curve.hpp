@@ -135,8 +135,9 @@ struct curve {
 [[nodiscard]] std::vector<curve> curves_of(std::span<const prediction> predictions,
                                            const curve_options& wanted = {});
 
-/// For each model and phase with several curves, of other threads, streams or conditions: the one
-/// whose best() point has the highest throughput.
+/// For each model and phase, by the lengths of its texts, with several curves over one axis, of
+/// other threads, streams or conditions: the one whose best() point has the highest throughput.
+/// Those over contexts only with a limit, since the shortest one would be the best.
 [[nodiscard]] std::vector<const curve*> best_of(std::span<const curve> curves);
 
 /// The size to measure next: that of the widest interval, relative to its time, up to `most`. Of

@@ -2,6 +2,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
 #include <span>
 #include <utility>
 
@@ -50,6 +51,7 @@ namespace detail {
                  {"files", first.files},
                  {"over", name(of.over)},
                  {"items", first.text ? "tokens" : "images"},
+                 {"partial", std::ranges::any_of(of.measured, &prediction::partial)},
                  {"measured", of.sizes},
                  {"fastest", size_or_null(of.fastest())},
                  {"knee", size_or_null(of.knee())},

@@ -67,6 +67,12 @@ LAYERBENCH_INLINE std::string headline(const curve& of) {
 
 LAYERBENCH_INLINE std::string summary_text(const curve& of) {
   std::string lines = fmt::format("  measured: {} {}\n", name(of.over), fmt::join(of.sizes, ", "));
+  if (const auto& left_out = of.measured.front().left_out) {
+    lines += fmt::format("  partial model: {}\n", format::left_out(*left_out));
+  }
+  if (std::ranges::any_of(of.measured, [](const auto& p) { return !p.missing.empty(); })) {
+    lines += "  PARTIAL: some layers have no timing\n";
+  }
   if (of.points.empty()) return lines;
   for (const anchor& one : of.anchors) {
     lines += fmt::format("  {} {} end to end: {} of the sum of its layers\n", name(of.over),

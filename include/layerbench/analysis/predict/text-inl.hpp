@@ -393,7 +393,7 @@ namespace detail {
 
 /// The value, and its interval in brackets.
 [[nodiscard]] inline std::string with_interval(const estimate& of) {
-  if (of.digits == format::most_digits) {
+  if (of.digits == format::most_digits && of.has_interval()) {
     return fmt::format("{:.4g} ({:.4g} to {:.4g})", of.value, of.low, of.high);
   }
   return format::figure(of.value, of.digits) +
@@ -518,6 +518,10 @@ LAYERBENCH_INLINE std::string text(std::span<const prediction> predictions,
   if (run.price_per_hour) t.columns.push_back({"price", align::right});
   for (const prediction& p : predictions) {
     const std::optional<estimate> hours = hours_of(run, p);
+    if (!hours && p.model_case.phase() == "training") {
+      t.rows.push_back({p.model_case.text(), std::to_string(steps_of(run, p)), "not all layers"});
+      t.rows.back().resize(t.columns.size());
+    }
     if (!hours) continue;
     std::vector<std::string> row{p.model_case.text(), std::to_string(steps_of(run, p)),
                                  detail::with_interval(*hours)};
