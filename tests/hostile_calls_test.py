@@ -13,6 +13,7 @@ import pathlib
 import pty
 import re
 import resource
+import shutil
 import struct
 import subprocess
 import sys
@@ -873,6 +874,12 @@ class FilesCase(Case):
         return self.python("from_torch.py", f"--layerbench={TOOL}", "--from-export", *arguments,
                            **options)
 
+    def program(self, commands):
+        """A program that can take the place of layerbench."""
+        self.write("program", f"#!/bin/sh\n{commands}\n")
+        (self.folder / "program").chmod(0o755)
+        return "program"
+
     def python(self, script, *arguments, code=0, **options):
         return self.call([sys.executable, ROOT / "tools" / script, *arguments], code, **options)
 
@@ -1065,6 +1072,17 @@ class FailedWrites(FilesCase):
         done = self.from_export(export, "-o", "m.json", code=1, preexec_fn=self.small_files)
         self.assertIn("layers", json.loads(done.stdout))
         self.assertEqual(self.names(), before)
+        environment, spare = self.elsewhere()
+        self.from_export(export, "-o", "spare", code=2)
+        for number, change in enumerate(("rmdir gone", "mkdir gone/m.json",
+                                            """echo '{"mine": 1}' > gone/m.json""")):
+            (self.folder / "gone").mkdir(exist_ok=True)
+            program = self.program(f'{change}; echo "{number}"')
+            done = self.python("from_torch.py", f"--layerbench=./{program}", "--from-export", export, "-o",
+                               "gone/m.json", code=1, env=environment)
+            kept = [file for file in spare.glob("*/m.json") if str(file) in done.stderr]
+            self.assertEqual([file.read_text() for file in kept], [f"{number}\n"], change)
+            shutil.rmtree(self.folder / "gone", ignore_errors=True)
 
     def test_planted_links_are_not_followed(self):
         self.write("victim", "precious")

@@ -215,17 +215,15 @@ def options_of(arguments):
     if options.fusion_plan and (several or not joining):
         parser.error(f'--fusion-plan: needs {" or ".join(JOINING)}, one batch and one number of '
                      'threads')
-    if not os.access(pathlib.Path(options.output).resolve().parent, os.W_OK):
-        parser.error(f'{options.output}: cannot be written')
-    try:
-        require_outputs(options)
-    except output_file.Refused as error:
-        parser.error(str(error))
     options.layerbench = options.layerbench or tool_beside(options.bench)
     for program in filter(None, (options.bench, options.layerbench, options.llama_bench)):
         if shutil.which(program) is None:
             parser.error(f'{program}: no such program; name it with --bench, --layerbench or '
                          '--llama-bench')
+    try:
+        require_outputs(options)
+    except output_file.Refused as error:
+        parser.error(str(error))
     return options
 
 
