@@ -21,6 +21,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 import engine_worker  # noqa: E402 pylint: disable=wrong-import-position
 import engines  # noqa: E402 pylint: disable=wrong-import-position
+import output_file  # noqa: E402 pylint: disable=wrong-import-position
 
 TOOL = BENCH_MODEL = None
 # In the log: what ran, on which processors, with which variables of OpenMP.
@@ -95,7 +96,8 @@ chmod +x "$place/bin/pip" "$place/bin/python"
 BENCH = "#!" + sys.executable + LOG + """
 import signal
 log(" ".join(["bench", *sys.argv[1:]]))
-signal.signal(signal.SIGINT, lambda *_: (log("interrupted bench"), sys.exit(130)))
+signal.signal(signal.SIGINT, lambda *_: (
+    log("interrupted bench"), time.sleep(0.5), log("saved bench"), sys.exit(130)))
 rounds = [int(one.split("=")[1]) for one in sys.argv if "repetitions" in one][-1]
 if os.environ.get("TEST_FAULT") == "prepare bench":
     log("round of preparation")
@@ -241,8 +243,8 @@ class Run(unittest.TestCase):
                               check=False)
         self.assertEqual(read.returncode, 4, read.stderr)
         self.assertIn("no manifest has the case", read.stderr)
-        self.assertEqual([entry.name for entry in self.folder.iterdir() if "r.json" in entry.name],
-                         ["r.json"])
+        self.assertEqual([entry.name for entry in self.folder.iterdir()
+                          if "r.json" in entry.name or entry.name[0] == "."], ["r.json"])
 
     def test_several_threads_are_in_the_names_and_timed_by_the_wall_clock(self):
         if len(os.sched_getaffinity(0)) < 2:
@@ -597,8 +599,9 @@ class Run(unittest.TestCase):
                 self.assertEqual(result["context"]["interrupted"], "1")
                 self.assertEqual(len(result["benchmarks"]), 10)
 
-    def interrupted(self, number, fault, turns, *arguments):
-        """The exit code of a run that gets a signal once the log has so many lines with `round`."""
+    def interrupted(self, number, fault, turns, *arguments, again=None):
+        """The exit code of a run that gets a signal once the log has so many lines with `round`, and again
+        once it has a line with `again`."""
         self.log.unlink(missing_ok=True)
         process = subprocess.Popen(
             self.command("lenet5", "--threads=1", "--engines=torch", *arguments),
@@ -607,21 +610,34 @@ class Run(unittest.TestCase):
             self.assertIsNone(process.poll())
             time.sleep(0.05)
         process.send_signal(number)
+        while again and process.poll() is None and again not in self.log.read_text():
+            time.sleep(0.05)
+        if again:
+            process.send_signal(number)
         return process.wait(30)
 
     def test_an_interruption_keeps_what_was_measured(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with self.subTest(number):
-                self.assertEqual(self.interrupted(number, "wait", 2), 130)
-                self.assertEqual(self.result()["context"]["interrupted"], "1")
-                self.assertEqual(len(self.result()["benchmarks"]), 5)
+        # What is killed leaves its folder.
+        with mock.patch.dict(os.environ, TMPDIR=str(self.folder)):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+                with self.subTest(number):
+                    self.assertEqual(self.interrupted(number, "wait", 2),
+                                     -9 if number == signal.SIGKILL else 130)
+                    self.assertEqual(self.result()["context"]["interrupted"], "1")
+                    self.assertEqual(len(self.result()["benchmarks"]), 5)
+                    self.file.unlink()
 
     def test_an_interruption_ends_bench_model(self):
         for fault, turns in (("wait", 3), ("prepare bench", 1)):
             with self.subTest(fault):
-                self.assertEqual(
-                    self.interrupted(signal.SIGINT, fault, turns, "--bench", self.bench), 130)
-                self.assertEqual(self.logged()[-1][0], "interrupted bench")
+                self.assertEqual(self.interrupted(signal.SIGINT, fault, turns, "--bench", self.bench,
+                                                  again="interrupted bench"), 130)
+                self.assertEqual(self.logged()[-1][0], "saved bench")
+
+    def test_an_interrupted_write_leaves_no_file(self):
+        with mock.patch("os.replace", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            output_file.replace("text", self.file)
+        self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["bench_model", "worker.py"])
 
 
 class Numbers(unittest.TestCase):

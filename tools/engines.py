@@ -521,6 +521,7 @@ class Bench:
 
     def __exit__(self, *_):
         if self.code is None:
+            output_file.ignore_signals()
             os.kill(self.process.pid, signal.SIGINT)  # it saves what it has
             with contextlib.suppress(Failed):  # of exit code 130
                 while self.code is None:
@@ -986,6 +987,7 @@ def measure_releases(options, results):
             try:
                 printed = process.communicate()[0]
             except BaseException:
+                output_file.ignore_signals()
                 process.send_signal(signal.SIGINT)  # it prints what it has
                 add_changes(engine, process.communicate()[0], folder / 'profiles', results)
                 raise
@@ -1014,9 +1016,9 @@ def run(options, results):
 def main(arguments=None):
     output_file.prepare_process()
     options = options_of(arguments)
-    signal.signal(signal.SIGTERM, interrupt)
     results = Results(options)
     code = run(options, results)
+    output_file.ignore_signals()
     if not results.rounds and not results.releases:
         return code
     results.warn()

@@ -185,6 +185,8 @@ def main(arguments=None):
         return convert(program, calls, options)
     except EXPORT_ERRORS as error:
         return report(error, options.model)
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == '__main__':

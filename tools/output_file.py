@@ -5,18 +5,18 @@
 The rules are those of include/layerbench/base/output_file.hpp.
 """
 import contextlib
-import errno
 import os
 import pathlib
 import re
+import signal
 import sys
 import tempfile
 
 # Endings of files that hold text or data, which outputs may replace.
 ENDINGS = ('.json', '.html', '.htm', '.txt', '.text', '.md', '.markdown', '.csv', '.tsv', '.dat',
            '.log', '.out', '.partial')
-# Errors of a disk, as opposed to a wrong command line.
-OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# What ends a program: Ctrl-C, kill, and a terminal that is closed.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SHAPE_FILE = '{"name": "", "layers": []}'
 RESULTS = '{"context": {}}'
 
@@ -45,9 +45,23 @@ class PlainStream:
         return getattr(self.stream, name)
 
 
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def ignore_signals():
+    """For the end of a program: what was measured is kept, and processes that it started end."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def prepare_process():
-    """Opens stdin, stdout and stderr where the program was started without them: files that it opens
+    """Lets SIGNALS raise KeyboardInterrupt, unless the process was started to ignore them, as by nohup.
+    Opens stdin, stdout and stderr where the program was started without them: files that it opens
     would else get their numbers, and its messages."""
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
     for number, name in enumerate(('stdin', 'stdout', 'stderr')):
         try:
             os.fstat(number)
@@ -141,7 +155,7 @@ def replace(text, path):
             os.umask(umask)
             os.chmod(scratch, 0o666 & ~umask)
             os.replace(scratch, path)
-        except OSError:
+        except BaseException:
             scratch.unlink(missing_ok=True)
             raise
 
