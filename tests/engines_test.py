@@ -190,8 +190,8 @@ class Run(unittest.TestCase):
         layers = self.folder / "r_layers.json"
         self.assertEqual([what for what, _, _ in self.logged()], [
             "prepare torch,openvino", "run torch 1", "run openvino 1",
-            "bench --model=lenet5 --batch=2 --threads=1 --dtype=f32 --max-time=0 "
-            f"--benchmark_repetitions=2 --benchmark_out={layers} --turns --speed=any --chain",
+            f"bench --model=lenet5 --threads=1 --benchmark_repetitions=2 --benchmark_out={layers} "
+            "--speed=any --batch=2 --dtype=f32 --max-time=0 --turns --chain",
             "round torch", "round openvino", "round bench", "profile torch 1", "profile openvino 1",
             "round openvino", "round bench", "round torch", "profile torch 1", "profile openvino 1"])
         processors = engines.processors_for(1)

@@ -498,14 +498,14 @@ def layers_file(options, shown, threads):
 
 
 class Bench:
-    """A process of bench_model, which stops before each round. Its samples count at any speed of the
-    processors, since those of the engines do. Throws Failed with its exit code."""
+    """A process of bench_model, which with --turns in `more` stops before each round, and else has ended
+    when the scope begins. Its samples count at any speed of the processors, since those of the engines do.
+    Throws Failed with its exit code."""
 
-    def __init__(self, options, model, file, batch, processors):
-        self.command = [options.bench, f'--model={model}', f'--batch={batch}',
-                        f'--threads={len(processors)}', f'--dtype={options.dtype}', '--max-time=0',
+    def __init__(self, options, model, file, processors, more):
+        self.command = [options.bench, f'--model={model}', f'--threads={len(processors)}',
                         f'--benchmark_repetitions={options.rounds}', f'--benchmark_out={file}',
-                        '--turns', '--speed=any', *['--overwrite'] * options.overwrite,
+                        '--speed=any', *['--overwrite'] * options.overwrite, *more,
                         *options.bench_options]
         self.log = tempfile.TemporaryFile('w+', errors='replace')
         self.process = start(self.command, processors, stdout=subprocess.DEVNULL, stderr=self.log)
@@ -586,8 +586,9 @@ def measure(options, path, shown, threads, results):
                     Worker(['run', name, engine, str(threads)], folder, processors))
                 results.add_engine(engine, workers[engine].answer())
             turns = [*options.engines, *(['bench_model'] if options.bench else [])]
-            bench = stack.enter_context(
-                Bench(options, path, layers, batch, processors)) if options.bench else None
+            bench = stack.enter_context(Bench(options, path, layers, processors, [
+                f'--batch={batch}', f'--dtype={options.dtype}', '--max-time=0', '--turns',
+            ])) if options.bench else None
             profiles = {engine: [] for engine in options.engines}
             for number in range(options.rounds):
                 first = number % len(turns)  # what runs first in a round changes
@@ -866,27 +867,12 @@ def measure_llama(options, results):
                     file = layers_file(options, shown, threads)
                     files.append(file.with_name(
                         f'{file.stem}_{"decode" if context else "prompt"}.json'))
-                    run_bench(options, [f'--tokens={tokens}', f'--context={context}',
-                                        f'--dtype={dtype}', *more], files[-1], processors)
+                    with Bench(options, options.model, files[-1], processors, [
+                            '--batch=1', f'--tokens={tokens}', f'--context={context}',
+                            f'--dtype={dtype}', *more]):
+                        pass
             compare_tokens(options, steps, tests, threads, files)
-
-
-def run_bench(options, more, file, processors):
-    """Runs bench_model to its end. Throws Failed."""
-    words = [options.bench, f'--model={options.model}', '--batch=1', f'--threads={len(processors)}',
-             f'--benchmark_repetitions={options.rounds}', f'--benchmark_out={file}', '--speed=any',
-             *['--overwrite'] * options.overwrite, *more, *options.bench_options]
-    with tempfile.TemporaryFile('w+', errors='replace') as log:
-        with start(words, processors, stdout=subprocess.DEVNULL, stderr=log) as process:
-            try:
-                code = process.wait()
-            except BaseException:
-                process.send_signal(signal.SIGINT)  # it saves what it has
-                process.wait()
-                raise
-        if code != 0:
-            raise Failed(f'{shlex.join(words)}: exit code {code}:\n{end_of(log)}',
-                         code if code > 0 else 1)
+    results.interrupted = False
 
 
 def compare_tokens(options, steps, tests, threads, files):
