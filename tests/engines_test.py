@@ -55,6 +55,8 @@ else:
         log("round " + names)
         if fault == "crash" and number == 1:
             sys.exit("a fault of the engine")
+        if fault == "list" and number == 1:
+            print("[]", flush=True)
         if fault == "wait" and number == 1:
             time.sleep(60)
         samples = [2000000 + 1000 * number] * 19 + [2100000]
@@ -285,8 +287,8 @@ class Run(unittest.TestCase):
         predictions = {"predictions": [
             {"case": few["case"], "threads": 2, "layers": layers[:1] * 10 + layers[1:]},
             {"case": many["case"], "threads": 2, "layers": layers[:1] * 50}]}
-        validation = {"engines": [{"engine": "openvino", "cases": [few, many]}]}
-        found, = engines.overheads_of(predictions, validation, {})
+        validated = {"engine": "openvino", "cases": [few, many]}
+        found, = engines.overheads_of(predictions, validated, {})
         self.assertAlmostEqual(found.pop("call_seconds"), 1e-6)
         self.assertAlmostEqual(found.pop("step_seconds"), 2e-5)
         self.assertEqual(found, {"engine": "openvino", "backend": "onednn", "dtype": "f32",
@@ -294,7 +296,7 @@ class Run(unittest.TestCase):
                                  "parameters": {"memory": "reused"}})
         nodes = [{"layers": [f"conv{i}"]} for i in range(30)]
         with self.assertRaises(engines.Failed) as raised:
-            engines.overheads_of(predictions, validation,
+            engines.overheads_of(predictions, validated,
                                  {"inference/openvino/f32/tiny_10/batch:1/threads:2": nodes})
         self.assertIn("10 calls were timed, but the engine makes 30", str(raised.exception))
 
@@ -588,13 +590,13 @@ class Run(unittest.TestCase):
         self.assertIn("pip install numpy onnx onnxscript openvino torch\n", done.stderr)
 
     def test_what_was_measured_is_kept(self):
-        for fault, code in (("crash", 1), ("bench", 3)):
+        for fault, code in (("crash", 1), ("bench", 3), ("list", 1)):
             with self.subTest(fault):
                 done = self.run_tool("lenet5", "--threads=1", "--engines=torch,openvino",
                                      "--bench", self.bench, fault=fault)
                 self.assertEqual(done.returncode, code)
-                self.assertIn({"crash": "a fault of the engine", "bench": "layerbench: no"}[fault],
-                              done.stderr)
+                self.assertIn({"crash": "a fault of the engine", "bench": "layerbench: no",
+                               "list": "TypeError"}[fault], done.stderr)
                 result = self.result()
                 self.assertEqual(result["context"]["interrupted"], "1")
                 self.assertEqual(len(result["benchmarks"]), 10)

@@ -423,6 +423,7 @@ class Results:
         self.releases = []  # comparisons of two releases
         self.layer_files = []  # of bench_model
         self.waiting = {}  # of an engine: seconds waited, and processor time in them
+        self.interrupted = True  # until all is measured
         version = subprocess.run([options.layerbench, '--version'], capture_output=True, text=True,
                                  check=False).stdout.split()
         self.context = {
@@ -457,8 +458,8 @@ class Results:
         waited, used = self.waiting.get(engine, (0, 0))
         self.waiting[engine] = (waited + measured['waited_s'], used + measured['waiting_cpu_s'])
 
-    def text(self, interrupted):
-        context = {**self.context, 'interrupted': str(int(interrupted))}
+    def text(self):
+        context = {**self.context, 'interrupted': str(int(self.interrupted))}
         for engine, (waited, used) in self.waiting.items():
             context[f'{engine}_waiting'] = (f'{used:.3f} s of processor time in {waited:.1f} s '
                                             'between its rounds')
@@ -470,6 +471,10 @@ class Results:
             return json.dumps({'context': context, 'engine_releases': self.releases}, indent=1) + '\n'
         return json.dumps({'context': context, 'benchmarks': rows, 'engine_layers': self.layers,
                            **overheads}, indent=1) + '\n'
+
+    def save(self):
+        """Writes what was measured so far, since this process may be killed."""
+        output_file.save(self.text(), self.options.output, inputs_of(self.options), self.options.overwrite)
 
     def warn(self):
         for engine, (waited, used) in self.waiting.items():
@@ -607,6 +612,7 @@ def measure(options, path, shown, threads, results):
                         answers.append(worker.answer()['layers'])
                     # After each, so that an interrupted run has them.
                     results.layers[results.case(engine, model, batch, threads)] = middle_of(answers)
+                results.save()
                 print(f'{model}, batch {batch}, {threads} threads: round {number + 1} of '
                       f'{options.rounds}', file=sys.stderr)
             if bench:
@@ -695,36 +701,35 @@ def require_calls_of_engine(case, calls, nodes):
                      'fusion plan, such as --bench-options="--fusion=openvino"', 2)
 
 
-def overheads_of(predictions, validation, profiles):
-    """What each engine takes beside the predicted calls: the line through the differences of the
-    two models of tiny layers, over their numbers of calls. `profiles` are the engines' layers by
-    case."""
-    points = {}  # of an engine and its conditions: calls and seconds of each model
-    kernels = {}  # of an engine and its conditions: the case of the model of layers of all kinds
-    for one in validation['engines']:
-        for case in one['cases']:
-            name = case['case']
-            calls = next(sum(layer['count'] for layer in p['layers'] if not layer['inserted'])
-                         for p in predictions['predictions']
-                         if (p['case'], p['threads']) == (name, case['threads']))
-            parameters = [part for part in name.split('/')[5:]
-                          if part.split(':')[0] not in ('threads', 'fusion')]
-            key = (one['engine'], case['backend'], case['dtype'], case['threads'], case['cache'],
-                   *parameters)
-            if case['model'] == 'kernels':
-                kernels[key] = (calls, case)
-                continue
-            for profile, nodes in profiles.items():
-                if f'/{one["engine"]}/' in profile and f'/{case["model"]}/' in profile:
-                    require_calls_of_engine(name, calls, nodes)
-            points.setdefault(key, []).append(
-                (calls, case['measured_seconds'] - case['predicted_seconds']))
+def overheads_of(predictions, validated, profiles):
+    """What an engine takes beside the predicted calls: the line through the differences of the two
+    models of tiny layers, over their numbers of calls. `validated` is what `validate` says of it,
+    `profiles` are the engines' layers by case. Throws Failed."""
+    engine = validated['engine']
+    points = {}  # of conditions: calls and seconds of each model
+    kernels = {}  # of conditions: the case of the model of layers of all kinds
+    for case in validated['cases']:
+        name = case['case']
+        calls = next(sum(layer['count'] for layer in p['layers'] if not layer['inserted'])
+                     for p in predictions['predictions']
+                     if (p['case'], p['threads']) == (name, case['threads']))
+        parameters = [part for part in name.split('/')[5:]
+                      if part.split(':')[0] not in ('threads', 'fusion')]
+        key = (case['backend'], case['dtype'], case['threads'], case['cache'], *parameters)
+        if case['model'] == 'kernels':
+            kernels[key] = (calls, case)
+            continue
+        for profile, nodes in profiles.items():
+            if f'/{engine}/' in profile and f'/{case["model"]}/' in profile:
+                require_calls_of_engine(name, calls, nodes)
+        points.setdefault(key, []).append(
+            (calls, case['measured_seconds'] - case['predicted_seconds']))
     overheads = []
     for key, found in points.items():
         if len(found) != len(overhead_models.BLOCKS):
             raise Failed('--overhead: choose one fusion plan in --bench-options', 2)
         few, many = found
-        engine, backend, dtype, threads, cache, *parameters = key
+        backend, dtype, threads, cache, *parameters = key
         call = (many[1] - few[1]) / (many[0] - few[0])
         overheads.append({'engine': engine, 'backend': backend, 'dtype': dtype, 'threads': threads,
                           'parameters': dict(part.split(':') for part in parameters),
@@ -748,7 +753,7 @@ def kernel_factors(calls, case, overhead):
     own = [max(layer['engine_seconds'] - layer['calls'] * call, 0) for layer in layers]
     profiled = sum(own) + sum(one['seconds'] for one in case['in_no_layer'])
     step = case['measured_seconds'] - calls * call - overhead['step_seconds']
-    if step <= 0:
+    if min(step, profiled) <= 0:
         raise Failed(f'{case["case"]}: the step took less than its overhead alone; measure again, '
                      'with more --rounds', 1)
     factors = {}
@@ -773,24 +778,31 @@ def measure_overhead(options, results):
             for threads in options.threads:
                 measure(options, path, shown, threads, results)
         measured = folder / 'engines.json'
-        measured.write_text(results.text(False))
-        overheads = overheads_of(
-            ask(options, 'predict', *results.layer_files),
-            ask(options, 'validate', *results.layer_files, f'--engine={measured}'), results.layers)
-    if 'torch' in options.engines:
-        for threads in options.threads:
-            seconds = large_byte_seconds(options, threads)
-            print(f'torch, {threads} threads: {1e9 * seconds:.3f} ms per MB of large results',
-                  file=sys.stderr)
-            for one in overheads:
-                if (one['engine'], one['threads']) == ('torch', threads):
-                    one.update(large_bytes=LARGE, large_byte_seconds=seconds)
-    results.overheads = overheads
+        measured.write_text(results.text())
+        predictions = ask(options, 'predict', *results.layer_files)
+        validation = ask(options, 'validate', *results.layer_files, f'--engine={measured}')
+    code = 0
+    for validated in validation['engines']:
+        try:
+            results.overheads += overheads_of(predictions, validated, results.layers)
+        except Failed as error:  # of this engine alone
+            print(error, file=sys.stderr)
+            code = code or error.code
     for one in results.overheads:
         print(f'{one["engine"]}, {one["threads"]} threads: {1e6 * one["call_seconds"]:.2f} us beside '
               f'each call, {1e6 * one["step_seconds"]:.2f} us per step', file=sys.stderr)
         for kernel, factor in one.get('kernel_factors', {}).items():
             print(f'  {kernel}: {factor:.2f} times as long as predicted', file=sys.stderr)
+    of_torch = [one for one in results.overheads if one['engine'] == 'torch']
+    for threads in sorted({one['threads'] for one in of_torch}):
+        seconds = large_byte_seconds(options, threads)
+        print(f'torch, {threads} threads: {1e9 * seconds:.3f} ms per MB of large results', file=sys.stderr)
+        for one in of_torch:
+            if one['threads'] == threads:
+                one.update(large_bytes=LARGE, large_byte_seconds=seconds)
+    results.interrupted = False
+    if code:
+        raise Failed('not all engines have an overhead', code)
 
 
 def llama_tests(options, path, threads, processors):
@@ -863,6 +875,7 @@ def measure_llama(options, results):
                     for field in NOT_BY_LLAMA:
                         del fields[field]
                     results.rounds.setdefault(f'chain/{case}', []).append(fields)
+                results.save()
                 if options.bench:
                     file = layers_file(options, shown, threads)
                     files.append(file.with_name(
@@ -903,6 +916,7 @@ def measure_model(options, results):
         shown = show(options, options.model, batch)
         for threads in options.threads:
             measure(options, options.model, shown, threads, results)
+    results.interrupted = False
     if options.fusion_plan:
         write_plan(options, shown, results)
 
@@ -981,6 +995,7 @@ def measure_releases(options, results):
             code = process.returncode
             if code != 0:
                 raise Failed(f'{shlex.join(command)}: exit code {code}', code if code > 0 else 1)
+    results.interrupted = False
 
 
 def run(options, results):
@@ -993,7 +1008,8 @@ def run(options, results):
         return error.code
     except KeyboardInterrupt:
         return 130
-    except (OSError, ValueError, KeyError) as error:  # of a worker that was killed, for example
+    except Exception as error:  # pylint: disable=broad-exception-caught
+        # Such as one of a worker that was killed. What was measured must be written all the same.
         print(f'an engine failed: {error!r}', file=sys.stderr)
         return 1
     return 0
@@ -1008,7 +1024,7 @@ def main(arguments=None):
     if not results.rounds and not results.releases:
         return code
     results.warn()
-    return output_file.write(results.text(code != 0), options.output, inputs_of(options),
+    return output_file.write(results.text(), options.output, inputs_of(options),
                              options.overwrite) or code
 
 
