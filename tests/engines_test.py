@@ -44,6 +44,7 @@ if task == "prepare":
 elif task == "profile":
     if rest[1:]:
         open(rest[1], "w").write("<net/>")
+        open(os.path.splitext(rest[1])[0] + ".bin", "w").close()
     own = {"kernels": [layer["name"] for layer in model["layers"]], "lenet5": ["conv1"]}
     layers = [] if names == "torch_compile" else own.get(model["model"], [])
     print(json.dumps({"layers": [{"name": name, "type": "Conv", "layers": [name] if layers else [],
@@ -261,10 +262,27 @@ class Run(unittest.TestCase):
         self.assertNotIn("threads", self.result()["context"])
 
     def test_the_graph_of_openvino(self):
-        graph = self.folder / "graph.xml"
+        graph, other = self.folder / "graph.xml", self.folder / "graph.bin"
+        other.write_text("mine")
         self.assertEqual(self.run_tool("lenet5", "--threads=1", "--rounds=1", "--exec-graph",
                                        graph).returncode, 0)
-        self.assertEqual(graph.read_text(), "<net/>")
+        self.assertEqual([graph.read_text(), other.read_text()], ["<net/>", "mine"])
+
+    def test_a_plan_without_rules_costs_no_round(self):
+        done = self.run_tool("lenet5", "--threads=1", "--rounds=1", "--engines=openvino", "--fusion-plan",
+                             self.folder / "plan.json")
+        self.assertEqual(done.returncode, 4)
+        self.assertEqual(self.result()["context"]["interrupted"], "0")
+
+    def test_a_plan_that_no_disk_takes(self):
+        options = mock.Mock(fusion_plan="/dev/full", model="lenet5", bench_options=[], overwrite=False,
+                            bench=None, layerbench=None, llama_bench=None)
+        results = mock.Mock(layers={"inference/openvino/f32": []})
+        with mock.patch.object(engines, "fusion_plan", lambda *_: ({"rules": [1]}, [])), \
+                mock.patch("tempfile.gettempdir", lambda: str(self.folder)), \
+                self.assertRaises(engines.Failed) as raised:
+            engines.write_plan(options, {}, results)
+        self.assertEqual(raised.exception.code, 1)
 
     def test_integers_are_for_the_engines_that_have_them(self):
         done = self.run_tool("lenet5", "--threads=1", "--batch=2", "--dtype=s8", "--rounds=1",

@@ -993,6 +993,9 @@ class OutputsKeepInputs(FilesCase):
         self.from_export(export, "-o", "tiny.json", code=2, untouched=["tiny.json"])
         self.python("engines.py", "net.json", "--threads=1", f"--layerbench={TOOL}", "-o", "net.py",
                     code=2, untouched=["net.py"])
+        self.write("image.xml", '<?xml version="1.0"?>\n<svg/>')
+        self.python("engines.py", "net.json", "--threads=1", f"--layerbench={TOOL}", "-o", "new.json",
+                    "--exec-graph=image.xml", code=2, untouched=["image.xml"])
         self.predict("-o", "net.py", "--overwrite")
         self.assertIn("small", self.read("net.py"))
         self.measure("--benchmark_out=plan.json", "--overwrite")

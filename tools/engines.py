@@ -606,10 +606,13 @@ def measure(options, path, shown, threads, results):
                 # Few rounds have profiles, since each profile takes a new process.
                 profiled = number % math.ceil(options.rounds / PROFILES) == 0
                 for engine, answers in profiles.items() if profiled else ():
-                    graph = [options.exec_graph] if engine == 'openvino' and options.exec_graph else []
-                    with Worker(['profile', name, engine, str(threads), *graph], folder,
+                    graph = folder / 'graph.xml'
+                    wanted = engine == 'openvino' and number == 0 and bool(options.exec_graph)
+                    with Worker(['profile', name, engine, str(threads), *[str(graph)] * wanted], folder,
                                 processors) as worker:
                         answers.append(worker.answer()['layers'])
+                    if wanted:
+                        write_more(graph.read_text(encoding='utf-8'), options.exec_graph, options)
                     # After each, so that an interrupted run has them.
                     results.layers[results.case(engine, model, batch, threads)] = middle_of(answers)
                 results.save()
@@ -657,13 +660,14 @@ def write_plan(options, shown, results):
         print(f'not in {options.fusion_plan}: no plan can join {" ".join(names)}', file=sys.stderr)
     if not plan['rules']:
         raise Failed(f'{options.fusion_plan} is not written: {JOINING[engine]} joins no layers', 4)
-    if output_file.write(json.dumps(plan, indent=1) + '\n', options.fusion_plan, inputs_of(options),
-                         options.overwrite) != 0:
-        raise Failed(f'{options.fusion_plan}: cannot be written', 2)
+    write_more(json.dumps(plan, indent=1) + '\n', options.fusion_plan, options)
 
 
-def interrupt(*_):
-    raise KeyboardInterrupt
+def write_more(text, file, options):
+    """Writes an output beside the results. Throws Failed."""
+    code = output_file.write(text, file, inputs_of(options), options.overwrite)
+    if code != 0:
+        raise Failed(f'{file} is not written', code)
 
 
 def large_byte_seconds(options, threads):

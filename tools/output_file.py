@@ -83,7 +83,7 @@ def kind_of(text):
     if begin.startswith('<!DOCTYPE html>'):
         return 'a page'
     if begin.startswith(('<?xml', '<net')):
-        return 'XML'
+        return "OpenVINO's graph" if re.match(r'(<\?xml[^>]*>\s*)?<net\b', begin) else 'XML'
     if begin.startswith('['):
         return 'a JSON list'
     if not begin.startswith('{'):
