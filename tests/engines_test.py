@@ -81,7 +81,7 @@ new = release == "1.3"
 profiles = pathlib.Path(folder, "profiles")
 profiles.mkdir(exist_ok=True)
 profiles.joinpath(f"{time.time_ns()}.json").write_text(json.dumps({
-    "engine": engine, "release": release + ".0+cpu", "steps": {
+    "release": release + ".0+cpu", "steps": {
         name: 2e-3 if new else 3e-3 for name in models},
     "types": {name: {"Conv": 1e-3 if new else 2e-3, "Pool": 1e-3} for name in models}}))
 print("model,ms", *(f"{name},{2 if new else 3}" for name in models), sep="\\n")
@@ -730,6 +730,26 @@ class Numbers(unittest.TestCase):
             self.assertEqual(engines.release_key(name), engines.release_key(installed))
         self.assertNotEqual(engines.release_key("1.10"), engines.release_key("1.1"))
         self.assertNotEqual(engines.release_key("2.0.4"), engines.release_key("2.4"))
+
+    def test_numpy_beside_releases(self):
+        for versions, beside in (("2.2.2,2.3.1", "numpy<2"), ("2.3.0,2.10", "numpy")):
+            self.assertEqual(engines.beside_releases("torch", versions), beside)
+
+    def test_a_missing_profile_costs_one_comparison(self):
+        def compared(base, release):
+            return {"base": base, "release": release, "pairs": 1, "reason": "", "side": "same",
+                    "rows": [{"name": "m"}]}
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name, "profiles")
+            folder.mkdir()
+            for number, release in enumerate(("1.3", "1.2")):
+                (folder / f"{number}.json").write_text(json.dumps(
+                    {"release": release, "steps": {"m": 1}, "types": {"m": {}}}))
+            results = mock.Mock(releases=[])
+            engines.add_changes("torch", json.dumps({"tried": [compared("1.1", "1.2"), compared("1.2", "1.3")]}),
+                                folder, results)
+            self.assertEqual([one["release"] for one in results.releases], ["1.3"])
+            self.assertFalse(folder.exists())  # the next search of these releases has its own
 
     def test_each_thread_gets_a_processor(self):
         allowed = sorted(os.sched_getaffinity(0))

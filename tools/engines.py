@@ -955,14 +955,26 @@ def changes_of(engine, compared, profiles):
 
 
 def add_changes(engine, printed, folder, results):
-    """Adds the comparisons that `bisect` printed, if any."""
+    """Adds the comparisons that `bisect` printed, if any. The folder has the profiles of its processes."""
     try:
         tried = json.loads(printed)['tried']
     except ValueError:
         return
-    profiles = [one for one in (json.loads(file.read_text()) for file in sorted(folder.glob('*.json')))
-                if one['engine'] == engine]
-    results.releases += [changes_of(engine, one, profiles) for one in tried]
+    profiles = [json.loads(file.read_text()) for file in sorted(folder.glob('*.json'))]
+    shutil.rmtree(folder, ignore_errors=True)  # the next search may be of the same releases
+    for one in tried:
+        try:
+            results.releases.append(changes_of(engine, one, profiles))
+        except (ValueError, KeyError):
+            print(f'{engine} {one["release"]}: left out, since a profile is missing', file=sys.stderr)
+    results.save()
+
+
+def beside_releases(engine, versions):
+    """What pip installs beside releases of these versions."""
+    old = any([int(number) for number in version.split('.')[:2] if number.isdigit()] < [2, 3]
+              for version in versions.split(','))
+    return BESIDE_RELEASES[engine] + ('<2' if engine == 'torch' and old else '')
 
 
 def measure_releases(options, results):
@@ -982,7 +994,7 @@ def measure_releases(options, results):
             prepare(options, shown, ['onnx'], folder / shown['model'], processors)
         for engine, versions in options.releases:
             command = [options.layerbench, 'bisect', '--all-releases', f'--package={engine}',
-                       f'--versions={versions}', f'--with={BESIDE_RELEASES[engine]}',
+                       f'--versions={versions}', f'--with={beside_releases(engine, versions)}',
                        f'--rounds={options.rounds}', '--csv=model,ms', '--format=json',
                        *([f'--install-dir={options.install_dir}'] if options.install_dir else []),
                        '--', 'python', WORKER[1], 'once', name, engine, str(len(processors))]
