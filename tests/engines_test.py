@@ -6,6 +6,7 @@
 Stand-ins take the place of engine_worker.py and of bench_model. They write what they were asked to a
 log, so the order of turns, the processors and the environment can be checked.
 """
+import importlib
 import json
 import os
 import pathlib
@@ -317,6 +318,40 @@ class Run(unittest.TestCase):
             engines.overheads_of(predictions, validated,
                                  {"inference/openvino/f32/tiny_10/batch:1/threads:2": nodes})
         self.assertIn("10 calls were timed, but the engine makes 30", str(raised.exception))
+
+    def test_a_failure_costs_no_other_overhead(self):
+        overhead = {"engine": "torch", "threads": 1, "call_seconds": 1, "step_seconds": 1}
+        validation = {"engines": [{"engine": "openvino"}, {"engine": "torch"}]}
+
+        def overheads_of(_, validated, __):
+            if validated["engine"] == "openvino":
+                raise engines.Failed("other calls", 2)
+            return [overhead]
+        for large, code in ((lambda *_: 1.0, 2), (mock.Mock(side_effect=engines.Failed("large", 1)), 1)):
+            results = mock.Mock(overheads=[], layer_files=[], interrupted=True, **{"text.return_value": ""})
+            with mock.patch.multiple(engines, show=mock.DEFAULT, measure=mock.DEFAULT, overheads_of=overheads_of,
+                                     ask=lambda *_: validation, large_byte_seconds=large), \
+                    self.assertRaises(engines.Failed) as raised:
+                engines.measure_overhead(mock.Mock(threads=[1]), results)
+            self.assertEqual((raised.exception.code, results.overheads), (code, [overhead]))
+            self.assertEqual(results.interrupted, code == 1)
+
+    def test_fields_that_are_not_built_are_refused(self):
+        torch = mock.MagicMock()
+        torch.nn.Module = type("Module", (), {})
+        with mock.patch.dict(sys.modules, {"torch": torch, "torch.nn": torch.nn,
+                                           "torch.nn.functional": torch.nn.functional}):
+            engine_model = importlib.import_module("engine_model")
+        conv = {"n": 1, "c": 1, "h": 9, "w": 9, "k": 1, "r": 3, "s": 3}
+        gemm = {"m": 4, "n": 4, "k": 4}
+        engine_model.Layer({"name": "a", "op": "conv", "shape": {**conv, "pad": [1, 2]}})
+        for word, layer in (
+                ("depth_pad, t", {"op": "conv", "shape": {**conv, "t": 3, "depth_pad": 1}}),
+                ("post", {"op": "conv", "shape": {**conv, "post": ["relu"]}}),
+                ("weights_type", {"op": "gemm", "shape": {**gemm, "weights_type": "s4"}}),
+                ("bf16", {"op": "gemm", "type": "bf16", "shape": gemm})):
+            with self.assertRaisesRegex(engine_model.Unsupported, f"layer a: .*{word}"):
+                engine_model.Layer({"name": "a", **layer})
 
     def test_events_of_compiled_pytorch_are_of_a_library(self):
         for event, library in (("aten::mkldnn_convolution", "oneDNN"),
