@@ -708,8 +708,10 @@ class Numbers(unittest.TestCase):
 
     def test_the_interval_of_the_median(self):
         fields = self.counters([1e6 * i for i in range(1, 101)])
-        self.assertAlmostEqual(fields["low_s"], 0.041)  # ranks 40 and 61 of 100 have 95 %
+        self.assertAlmostEqual(fields["low_s"], 0.040)  # ranks 40 and 61 of 100 have 95 %
         self.assertAlmostEqual(fields["high_s"], 0.061)
+        # As tables of the binomial distribution have it.
+        self.assertEqual([*map(engines.median_rank, (5, 6, 8, 9, 20))], [0, 1, 1, 2, 6])
         self.assertNotIn("low_s", self.counters([1e6] * 5))
 
     def test_layers_of_an_engines_node(self):

@@ -32,6 +32,7 @@ interrupted, what was measured is kept. Those of bench_model and layerbench are 
 import argparse
 import contextlib
 import datetime
+import itertools
 import json
 import math
 import os
@@ -363,11 +364,19 @@ def counters_of(measured, threads):
               'p95_s': samples[min(number - 1, math.ceil(0.95 * number) - 1)],
               'p99_s': samples[min(number - 1, math.ceil(0.99 * number) - 1)],
               'samples': number, 'stalls': len(stalls), 'verified': 1}
-    if number >= 6:  # ranks of the median's 95 % interval, by the binomial's normal approximation
-        half = 0.98 * math.sqrt(number)
-        fields['low_s'] = samples[max(0, math.floor(number / 2 - half))]
-        fields['high_s'] = samples[min(number - 1, math.ceil(number / 2 + half))]
+    rank = median_rank(number)
+    if rank > 0:
+        fields.update(low_s=samples[rank - 1], high_s=samples[-rank])
     return fields
+
+
+def median_rank(number):
+    """Rank, from 1 on, of the smallest sample in the 95 % interval of the median of so many samples, as
+    stats::median_interval of include/layerbench/base/stats.hpp has it; 0 if they are too few."""
+    tail = itertools.accumulate(
+        math.exp(math.lgamma(number + 1) - math.lgamma(i + 1) - math.lgamma(number - i + 1) -
+                 number * math.log(2)) for i in range(number))
+    return sum(1 for _ in itertools.takewhile(lambda one: one <= 0.025, tail))
 
 
 def rows_of(name, family, rounds):
