@@ -609,6 +609,8 @@ class Run(unittest.TestCase):
                       ["--releases=torch=1,2", "--llama-bench", self.bench],
                       ["--releases=torch=1,2", "--install-dir=x", "--bench", self.bench],
                       ["--install-dir=x"], ["--prompt=4"], ["--generate=4"], ["--context=0"],
+                      ["--bench-options=--chain"], ["--bench", self.bench, "-o", "-"],
+                      ["--fusion-plan", self.folder / "r_layers.json", "--bench", self.bench],
                       ["--fusion-plan=x", "--engines=torch"], ["-o", "/nowhere/r.json"]):
             with self.subTest(wrong):
                 command = self.command("lenet5")

@@ -712,6 +712,9 @@ class Refusals(unittest.TestCase):
                           ["net.py:make", "--input=1x3xh"], ["net.py:make", "--input=0x3"],
                           ["--from-export", export, "--name=Mine"],
                           ["--from-export", export, "--bind=x=0"],
+                          ["net.py:make", "--input=1xtokens", "--bind=tokens=8", "--bind=token=8"],
+                          *(["net.py:make", "--input=1x3", "--export=x.json", more] for more in (
+                              "--output=y.json", "--title=x", "--no-softmax", "--allow-partial")),
                           ["--from-export", export, "-o", self.folder / "none" / "mine.json"]):
             with self.subTest(arguments):
                 self.assertEqual(run(*arguments).returncode, 2)

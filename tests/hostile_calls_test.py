@@ -967,6 +967,15 @@ class OutputsKeepInputs(FilesCase):
             self.python("engines.py", "net.json", "--threads=1", f"--layerbench={TOOL}",
                         "--engines=openvino", "-o", "new.json", option, "net.json", "--overwrite",
                         code=2, untouched=["net.json"])
+        (self.folder / "configured").mkdir()
+        config = self.write("configured/config.json", self.read("net.json"))
+        self.python("from_torch.py", "transformers:configured", "-o", config, "--overwrite", code=2,
+                    untouched=[config])
+        program = self.program("true")
+        self.python("from_torch.py", "net.py:make", f"--layerbench=./{program}", "-o", program, "--overwrite",
+                    code=2, untouched=[program])
+        self.python("engines.py", "net.json", "--threads=1", f"--layerbench=./{program}", "-o", program,
+                    "--overwrite", code=2, untouched=[program])
 
     @staticmethod
     def exported():

@@ -25,9 +25,9 @@ with the one before it, in pairs of processes that time all models. With --llama
 own benchmark runs a Llama of the same sizes.
 docs/engines.md says what is equal.
 
-Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that
-cannot be written; 3 a wrong shape file; 4 an op that this tool cannot build; 77 a package is missing; 130
-interrupted, what was measured is kept. Those of bench_model and layerbench are passed on.
+Exit codes: 0 done; 1 an engine failed or has wrong results, or writing failed; 2 wrong command line, or
+an output that cannot be written; 3 a wrong shape file; 4 an op that this tool cannot build; 77 a package
+is missing; 130 interrupted, what was measured is kept. Those of bench_model and layerbench are passed on.
 """
 import argparse
 import contextlib
@@ -198,6 +198,10 @@ def options_of(arguments):
                          'and --fusion-plan')
     elif not options.model:
         parser.error('MODEL is required')
+    if options.bench_options and not options.bench:
+        parser.error('--bench-options: are for --bench, which is missing')
+    if options.bench and options.output == '-':
+        parser.error('-o: the layers of --bench need a file beside it; name a file')
     if not set(options.engines) <= set(known):
         parser.error(f'--dtype: {options.dtype} is for {" and ".join(known)}')
     processors = len(os.sched_getaffinity(0))
@@ -217,7 +221,7 @@ def options_of(arguments):
         parser.error(f'--fusion-plan: needs {" or ".join(JOINING)}, one batch and one number of '
                      'threads')
     options.layerbench = options.layerbench or tool_beside(options.bench)
-    for program in filter(None, (options.bench, options.layerbench, options.llama_bench)):
+    for program in programs_of(options):
         if shutil.which(program) is None:
             parser.error(f'{program}: no such program; name it with --bench, --layerbench or '
                          '--llama-bench')
@@ -228,10 +232,15 @@ def options_of(arguments):
     return options
 
 
+def programs_of(options):
+    return list(filter(None, (options.bench, options.layerbench, options.llama_bench)))
+
+
 def inputs_of(options):
-    """The files that the command line names to be read."""
+    """The files that the command line names to be read, and programs."""
     model = options.model or ''
-    words = [model, *model.split(','), options.bench or '', *options.bench_options]
+    words = [model, *model.split(','), *options.bench_options,
+             *filter(None, map(shutil.which, programs_of(options)))]
     return [file for word in words for file in (word, *word.partition('=')[2].split(',')) if file]
 
 
@@ -241,7 +250,9 @@ def require_outputs(options):
                (options.fusion_plan, '{"name": "", "rules": []}'))
     for file, sample in outputs:
         output_file.require(file, sample, inputs_of(options), options.overwrite)
-    paths = [pathlib.Path(file).resolve() for file, _ in outputs if file]
+    paths = [os.path.realpath(file) for file, _ in outputs if file]
+    if options.bench:  # where there are several files of layers, there is no other output
+        paths.append(os.path.realpath(layers_name(options)))
     if len(set(paths)) < len(paths):
         raise output_file.Refused('two outputs have the same name; choose another for one of them')
 
@@ -501,14 +512,16 @@ def warn_of_disturbed(rounds, what=''):
               'processors; measure again when the machine is idle', file=sys.stderr)
 
 
+def layers_name(options, suffix=''):
+    path = pathlib.Path(options.output)
+    return path.with_name(f'{path.stem}_layers{suffix}.json')
+
+
 def layers_file(options, shown, threads):
     """The result file of bench_model: one per model, batch and number of threads."""
-    path = pathlib.Path(options.output)
-    batch = shown['batch']
-    suffix = (f'_{shown["model"]}' if options.overhead else '') + (
-        f'_batch{batch}' if options.batch and len(options.batch) > 1 else '') + (
-        f'_threads{threads}' if len(options.threads) > 1 else '')
-    return path.with_name(f'{path.stem}_layers{suffix}.json')
+    return layers_name(options, (f'_{shown["model"]}' if options.overhead else '') + (
+        f'_batch{shown["batch"]}' if options.batch and len(options.batch) > 1 else '') + (
+        f'_threads{threads}' if len(options.threads) > 1 else ''))
 
 
 class Bench:

@@ -74,6 +74,9 @@ def options_of(arguments):
                      'transformers:NAME')
     if options.from_export and (options.input or options.bind or options.export):
         parser.error('--from-export needs no --input, --bind or --export')
+    if options.export and (options.output or options.title or options.no_softmax or options.allow_partial):
+        parser.error('--export converts nothing, so it goes without -o, --title, --no-softmax and '
+                     '--allow-partial')
     if options.name is not None and not re.fullmatch('[a-z0-9_]+', options.name):
         parser.error(f'--name: {options.name!r} is not a name; use lower-case letters, digits '
                      'and _')
@@ -84,6 +87,8 @@ def options_of(arguments):
         name, _, size = text.partition('=')
         if not name.isidentifier() or not re.fullmatch(r'[1-9]\d{0,9}', size):
             parser.error(f'--bind: {text!r} is not NAME=SIZE')
+        if not re.search(rf'(^|[=x]){name}(x|:|$)', '\n'.join(options.input), re.MULTILINE):
+            parser.error(f'--bind: no size of --input is named {name}')
         bound[name] = int(size)
     options.bind = bound
     if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in options.title):
@@ -98,8 +103,10 @@ def options_of(arguments):
 
 
 def inputs_of(options):
-    """The files that the command line names to be read."""
-    return [file for file in (options.from_export, (options.model or '').partition(':')[0]) if file]
+    """The files that the command line names to be read, and the program."""
+    module, _, name = (options.model or '').partition(':')
+    configuration = [name, os.path.join(name, 'config.json')] if module == 'transformers' else []
+    return [file for file in (options.from_export, module, *configuration, layerbench_of(options)) if file]
 
 
 def write(text, output, options):
@@ -127,7 +134,7 @@ def layerbench_of(options):
     """The program that converts the calls; None where none is built."""
     built = [file for file in ROOT.glob('build/*/tools/layerbench') if os.access(file, os.X_OK)]
     newest = max(built, key=lambda file: file.stat().st_mtime, default=None)
-    return options.layerbench or newest or shutil.which('layerbench')
+    return shutil.which(options.layerbench or newest or 'layerbench')
 
 
 def convert(program, calls, options):
