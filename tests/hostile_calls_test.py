@@ -1176,6 +1176,22 @@ class StreamsAndPipes(FilesCase):
         self.shell("cat tiny.json | $T report - --model=small -o r.html")
         self.shell("$B --model=net.json $QUICK --resume=<(cat tiny.json)", code=2)
 
+    def test_exports_from_pipes(self):
+        with open(ROOT / "tests/data/torch/in_place.json", encoding="utf-8") as export:
+            self.assertIn("layers", json.loads(self.from_export("-", stdin=export).stdout))
+
+    def test_signals_end_a_conversion(self):
+        export = ROOT / "tests/data/torch/in_place.json"
+        for name in ("INT", "TERM", "HUP"):
+            program = self.program(f"kill -{name} $PPID; exec sleep 60")
+            done = self.python("from_torch.py", f"--layerbench=./{program}", "--from-export", export, code=130)
+            self.assertEqual(done.stderr, "")
+
+    def test_scripts_refuse_what_they_do_not_know(self):
+        for script, *words in (("setup", "--library"), ("setup", "--dev", "--docs"), ("wheel", "--dev"),
+                               ("quickstart", "resnet50"), ("release", "1.0"), ("docs_site", "public")):
+            self.call([ROOT / f"tools/{script}.sh", *words], 2)
+
     def test_models_from_pipes(self):
         expected = self.tool("show", "net.json").stdout
         for line in ("cat net.json | $T show -", "cat net.json | $T show /dev/stdin",

@@ -15,9 +15,9 @@ The model is traced in inference at two batches, without data, and `layerbench i
 the calls. Those that no op of layerbench computes are listed on stderr with their places.
 docs/import.md explains what is refused.
 
-Exit codes: 0 done; 1 torch or layerbench is missing, or writing failed; 2 wrong command line, or an
-output that cannot be written; 3 the model cannot be exported, a wrong export, or sizes that a shape
-file cannot have; 4 calls are missing.
+Exit codes: 0 done; 1 writing failed, or layerbench did; 2 wrong command line, an output that cannot be
+written, or no layerbench; 3 the model cannot be loaded or exported, a wrong export, or sizes that a
+shape file cannot have; 4 calls are missing; 77 a package such as torch is missing; 130 interrupted.
 """
 import argparse
 import json
@@ -138,7 +138,7 @@ def layerbench_of(options):
 
 
 def convert(program, calls, options):
-    """Converts the traced calls, or those of --from-export; the exit code."""
+    """Converts the traced calls, or those of --from-export, which may be stdin; the exit code."""
     file = options.from_export or '-'
     command = [program, 'import', 'torch', file]
     command += [f'--{key}={getattr(options, key)}' for key in ('name', 'title')
@@ -151,7 +151,7 @@ def convert(program, calls, options):
     except OSError as error:
         print(f'{program} does not run: {error}', file=sys.stderr)
         return 1
-    said = done.stderr.replace('layerbench: -: ', f'layerbench: {options.model}: ')
+    said = done.stderr.replace('layerbench: -: ', f'layerbench: {options.model or "-"}: ')
     print(said, end='', file=sys.stderr)
     if done.returncode:
         return done.returncode if done.returncode in (2, 3, 4) else 1
@@ -164,9 +164,9 @@ EXPORT_ERRORS = (torch_export.Missing, torch_export.Usage, torch_export.CannotEx
 def report(error, model):
     """Prints one of EXPORT_ERRORS, and returns its exit code."""
     if isinstance(error, torch_export.Missing):
-        name = str(error)
-        print(f'{name} is not installed: pip install {PIP.get(name, name)}', file=sys.stderr)
-        return 1
+        name, reason = error.args
+        print(f'{name} is missing: {reason}; pip install {PIP.get(name, name)}', file=sys.stderr)
+        return 77
     if isinstance(error, torch_export.Usage):
         print(error, file=sys.stderr)
         return 2
@@ -181,10 +181,10 @@ def main(arguments=None):
     if program is None and not options.export:
         print('layerbench, which converts the calls, is neither in build/*/tools nor in the PATH: '
               'build it with tools/quickstart.sh, or name it with --layerbench', file=sys.stderr)
-        return 1
+        return 2
     try:
         if options.from_export:
-            return convert(program, '', options)
+            return convert(program, None, options)
         calls = compact(torch_export.export(options.model, options.input, options.bind,
                                             options.name))
         if options.export:
