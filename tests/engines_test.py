@@ -6,6 +6,7 @@
 Stand-ins take the place of engine_worker.py and of bench_model. They write what they were asked to a
 log, so the order of turns, the processors and the environment can be checked.
 """
+import importlib
 import json
 import os
 import pathlib
@@ -21,6 +22,7 @@ ROOT = pathlib.Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT / "tools"))
 import engine_worker  # noqa: E402 pylint: disable=wrong-import-position
 import engines  # noqa: E402 pylint: disable=wrong-import-position
+import output_file  # noqa: E402 pylint: disable=wrong-import-position
 
 TOOL = BENCH_MODEL = None
 # In the log: what ran, on which processors, with which variables of OpenMP.
@@ -43,6 +45,7 @@ if task == "prepare":
 elif task == "profile":
     if rest[1:]:
         open(rest[1], "w").write("<net/>")
+        open(os.path.splitext(rest[1])[0] + ".bin", "w").close()
     own = {"kernels": [layer["name"] for layer in model["layers"]], "lenet5": ["conv1"]}
     layers = [] if names == "torch_compile" else own.get(model["model"], [])
     print(json.dumps({"layers": [{"name": name, "type": "Conv", "layers": [name] if layers else [],
@@ -54,6 +57,8 @@ else:
         log("round " + names)
         if fault == "crash" and number == 1:
             sys.exit("a fault of the engine")
+        if fault == "list" and number == 1:
+            print("[]", flush=True)
         if fault == "wait" and number == 1:
             time.sleep(60)
         samples = [2000000 + 1000 * number] * 19 + [2100000]
@@ -77,7 +82,7 @@ new = release == "1.3"
 profiles = pathlib.Path(folder, "profiles")
 profiles.mkdir(exist_ok=True)
 profiles.joinpath(f"{time.time_ns()}.json").write_text(json.dumps({
-    "engine": engine, "release": release + ".0+cpu", "steps": {
+    "release": release + ".0+cpu", "steps": {
         name: 2e-3 if new else 3e-3 for name in models},
     "types": {name: {"Conv": 1e-3 if new else 2e-3, "Pool": 1e-3} for name in models}}))
 print("model,ms", *(f"{name},{2 if new else 3}" for name in models), sep="\\n")
@@ -95,7 +100,8 @@ chmod +x "$place/bin/pip" "$place/bin/python"
 BENCH = "#!" + sys.executable + LOG + """
 import signal
 log(" ".join(["bench", *sys.argv[1:]]))
-signal.signal(signal.SIGINT, lambda *_: (log("interrupted bench"), sys.exit(130)))
+signal.signal(signal.SIGINT, lambda *_: (
+    log("interrupted bench"), time.sleep(0.5), log("saved bench"), sys.exit(130)))
 rounds = [int(one.split("=")[1]) for one in sys.argv if "repetitions" in one][-1]
 if os.environ.get("TEST_FAULT") == "prepare bench":
     log("round of preparation")
@@ -188,8 +194,8 @@ class Run(unittest.TestCase):
         layers = self.folder / "r_layers.json"
         self.assertEqual([what for what, _, _ in self.logged()], [
             "prepare torch,openvino", "run torch 1", "run openvino 1",
-            "bench --model=lenet5 --batch=2 --threads=1 --dtype=f32 --max-time=0 "
-            f"--benchmark_repetitions=2 --benchmark_out={layers} --turns --speed=any --chain",
+            f"bench --model=lenet5 --threads=1 --benchmark_repetitions=2 --benchmark_out={layers} "
+            "--speed=any --batch=2 --dtype=f32 --max-time=0 --turns --chain",
             "round torch", "round openvino", "round bench", "profile torch 1", "profile openvino 1",
             "round openvino", "round bench", "round torch", "profile torch 1", "profile openvino 1"])
         processors = engines.processors_for(1)
@@ -241,8 +247,8 @@ class Run(unittest.TestCase):
                               check=False)
         self.assertEqual(read.returncode, 4, read.stderr)
         self.assertIn("no manifest has the case", read.stderr)
-        self.assertEqual([entry.name for entry in self.folder.iterdir() if "r.json" in entry.name],
-                         ["r.json"])
+        self.assertEqual([entry.name for entry in self.folder.iterdir()
+                          if "r.json" in entry.name or entry.name[0] == "."], ["r.json"])
 
     def test_several_threads_are_in_the_names_and_timed_by_the_wall_clock(self):
         if len(os.sched_getaffinity(0)) < 2:
@@ -257,10 +263,27 @@ class Run(unittest.TestCase):
         self.assertNotIn("threads", self.result()["context"])
 
     def test_the_graph_of_openvino(self):
-        graph = self.folder / "graph.xml"
+        graph, other = self.folder / "graph.xml", self.folder / "graph.bin"
+        other.write_text("mine")
         self.assertEqual(self.run_tool("lenet5", "--threads=1", "--rounds=1", "--exec-graph",
                                        graph).returncode, 0)
-        self.assertEqual(graph.read_text(), "<net/>")
+        self.assertEqual([graph.read_text(), other.read_text()], ["<net/>", "mine"])
+
+    def test_a_plan_without_rules_costs_no_round(self):
+        done = self.run_tool("lenet5", "--threads=1", "--rounds=1", "--engines=openvino", "--fusion-plan",
+                             self.folder / "plan.json")
+        self.assertEqual(done.returncode, 4)
+        self.assertEqual(self.result()["context"]["interrupted"], "0")
+
+    def test_a_plan_that_no_disk_takes(self):
+        options = mock.Mock(fusion_plan="/dev/full", model="lenet5", bench_options=[], overwrite=False,
+                            bench=None, layerbench=None, llama_bench=None)
+        results = mock.Mock(layers={"inference/openvino/f32": []})
+        with mock.patch.object(engines, "fusion_plan", lambda *_: ({"rules": [1]}, [])), \
+                mock.patch("tempfile.gettempdir", lambda: str(self.folder)), \
+                self.assertRaises(engines.Failed) as raised:
+            engines.write_plan(options, {}, results)
+        self.assertEqual(raised.exception.code, 1)
 
     def test_integers_are_for_the_engines_that_have_them(self):
         done = self.run_tool("lenet5", "--threads=1", "--batch=2", "--dtype=s8", "--rounds=1",
@@ -283,8 +306,8 @@ class Run(unittest.TestCase):
         predictions = {"predictions": [
             {"case": few["case"], "threads": 2, "layers": layers[:1] * 10 + layers[1:]},
             {"case": many["case"], "threads": 2, "layers": layers[:1] * 50}]}
-        validation = {"engines": [{"engine": "openvino", "cases": [few, many]}]}
-        found, = engines.overheads_of(predictions, validation, {})
+        validated = {"engine": "openvino", "cases": [few, many]}
+        found, = engines.overheads_of(predictions, validated, {})
         self.assertAlmostEqual(found.pop("call_seconds"), 1e-6)
         self.assertAlmostEqual(found.pop("step_seconds"), 2e-5)
         self.assertEqual(found, {"engine": "openvino", "backend": "onednn", "dtype": "f32",
@@ -292,9 +315,43 @@ class Run(unittest.TestCase):
                                  "parameters": {"memory": "reused"}})
         nodes = [{"layers": [f"conv{i}"]} for i in range(30)]
         with self.assertRaises(engines.Failed) as raised:
-            engines.overheads_of(predictions, validation,
+            engines.overheads_of(predictions, validated,
                                  {"inference/openvino/f32/tiny_10/batch:1/threads:2": nodes})
         self.assertIn("10 calls were timed, but the engine makes 30", str(raised.exception))
+
+    def test_a_failure_costs_no_other_overhead(self):
+        overhead = {"engine": "torch", "threads": 1, "call_seconds": 1, "step_seconds": 1}
+        validation = {"engines": [{"engine": "openvino"}, {"engine": "torch"}]}
+
+        def overheads_of(_, validated, __):
+            if validated["engine"] == "openvino":
+                raise engines.Failed("other calls", 2)
+            return [overhead]
+        for large, code in ((lambda *_: 1.0, 2), (mock.Mock(side_effect=engines.Failed("large", 1)), 1)):
+            results = mock.Mock(overheads=[], layer_files=[], interrupted=True, **{"text.return_value": ""})
+            with mock.patch.multiple(engines, show=mock.DEFAULT, measure=mock.DEFAULT, overheads_of=overheads_of,
+                                     ask=lambda *_: validation, large_byte_seconds=large), \
+                    self.assertRaises(engines.Failed) as raised:
+                engines.measure_overhead(mock.Mock(threads=[1]), results)
+            self.assertEqual((raised.exception.code, results.overheads), (code, [overhead]))
+            self.assertEqual(results.interrupted, code == 1)
+
+    def test_fields_that_are_not_built_are_refused(self):
+        torch = mock.MagicMock()
+        torch.nn.Module = type("Module", (), {})
+        with mock.patch.dict(sys.modules, {"torch": torch, "torch.nn": torch.nn,
+                                           "torch.nn.functional": torch.nn.functional}):
+            engine_model = importlib.import_module("engine_model")
+        conv = {"n": 1, "c": 1, "h": 9, "w": 9, "k": 1, "r": 3, "s": 3}
+        gemm = {"m": 4, "n": 4, "k": 4}
+        engine_model.Layer({"name": "a", "op": "conv", "shape": {**conv, "pad": [1, 2]}})
+        for word, layer in (
+                ("depth_pad, t", {"op": "conv", "shape": {**conv, "t": 3, "depth_pad": 1}}),
+                ("post", {"op": "conv", "shape": {**conv, "post": ["relu"]}}),
+                ("weights_type", {"op": "gemm", "shape": {**gemm, "weights_type": "s4"}}),
+                ("bf16", {"op": "gemm", "type": "bf16", "shape": gemm})):
+            with self.assertRaisesRegex(engine_model.Unsupported, f"layer a: .*{word}"):
+                engine_model.Layer({"name": "a", **layer})
 
     def test_events_of_compiled_pytorch_are_of_a_library(self):
         for event, library in (("aten::mkldnn_convolution", "oneDNN"),
@@ -552,6 +609,8 @@ class Run(unittest.TestCase):
                       ["--releases=torch=1,2", "--llama-bench", self.bench],
                       ["--releases=torch=1,2", "--install-dir=x", "--bench", self.bench],
                       ["--install-dir=x"], ["--prompt=4"], ["--generate=4"], ["--context=0"],
+                      ["--bench-options=--chain"], ["--bench", self.bench, "-o", "-"],
+                      ["--fusion-plan", self.folder / "r_layers.json", "--bench", self.bench],
                       ["--fusion-plan=x", "--engines=torch"], ["-o", "/nowhere/r.json"]):
             with self.subTest(wrong):
                 command = self.command("lenet5")
@@ -586,19 +645,20 @@ class Run(unittest.TestCase):
         self.assertIn("pip install numpy onnx onnxscript openvino torch\n", done.stderr)
 
     def test_what_was_measured_is_kept(self):
-        for fault, code in (("crash", 1), ("bench", 3)):
+        for fault, code in (("crash", 1), ("bench", 3), ("list", 1)):
             with self.subTest(fault):
                 done = self.run_tool("lenet5", "--threads=1", "--engines=torch,openvino",
                                      "--bench", self.bench, fault=fault)
                 self.assertEqual(done.returncode, code)
-                self.assertIn({"crash": "a fault of the engine", "bench": "layerbench: no"}[fault],
-                              done.stderr)
+                self.assertIn({"crash": "a fault of the engine", "bench": "layerbench: no",
+                               "list": "TypeError"}[fault], done.stderr)
                 result = self.result()
                 self.assertEqual(result["context"]["interrupted"], "1")
                 self.assertEqual(len(result["benchmarks"]), 10)
 
-    def interrupted(self, number, fault, turns, *arguments):
-        """The exit code of a run that gets a signal once the log has so many lines with `round`."""
+    def interrupted(self, number, fault, turns, *arguments, again=None):
+        """The exit code of a run that gets a signal once the log has so many lines with `round`, and again
+        once it has a line with `again`."""
         self.log.unlink(missing_ok=True)
         process = subprocess.Popen(
             self.command("lenet5", "--threads=1", "--engines=torch", *arguments),
@@ -607,21 +667,34 @@ class Run(unittest.TestCase):
             self.assertIsNone(process.poll())
             time.sleep(0.05)
         process.send_signal(number)
+        while again and process.poll() is None and again not in self.log.read_text():
+            time.sleep(0.05)
+        if again:
+            process.send_signal(number)
         return process.wait(30)
 
     def test_an_interruption_keeps_what_was_measured(self):
-        for number in (signal.SIGINT, signal.SIGTERM):
-            with self.subTest(number):
-                self.assertEqual(self.interrupted(number, "wait", 2), 130)
-                self.assertEqual(self.result()["context"]["interrupted"], "1")
-                self.assertEqual(len(self.result()["benchmarks"]), 5)
+        # What is killed leaves its folder.
+        with mock.patch.dict(os.environ, TMPDIR=str(self.folder)):
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+                with self.subTest(number):
+                    self.assertEqual(self.interrupted(number, "wait", 2),
+                                     -9 if number == signal.SIGKILL else 130)
+                    self.assertEqual(self.result()["context"]["interrupted"], "1")
+                    self.assertEqual(len(self.result()["benchmarks"]), 5)
+                    self.file.unlink()
 
     def test_an_interruption_ends_bench_model(self):
         for fault, turns in (("wait", 3), ("prepare bench", 1)):
             with self.subTest(fault):
-                self.assertEqual(
-                    self.interrupted(signal.SIGINT, fault, turns, "--bench", self.bench), 130)
-                self.assertEqual(self.logged()[-1][0], "interrupted bench")
+                self.assertEqual(self.interrupted(signal.SIGINT, fault, turns, "--bench", self.bench,
+                                                  again="interrupted bench"), 130)
+                self.assertEqual(self.logged()[-1][0], "saved bench")
+
+    def test_an_interrupted_write_leaves_no_file(self):
+        with mock.patch("os.replace", side_effect=KeyboardInterrupt), self.assertRaises(KeyboardInterrupt):
+            output_file.replace("text", self.file)
+        self.assertEqual(sorted(file.name for file in self.folder.iterdir()), ["bench_model", "worker.py"])
 
 
 class Numbers(unittest.TestCase):
@@ -637,8 +710,10 @@ class Numbers(unittest.TestCase):
 
     def test_the_interval_of_the_median(self):
         fields = self.counters([1e6 * i for i in range(1, 101)])
-        self.assertAlmostEqual(fields["low_s"], 0.041)  # ranks 40 and 61 of 100 have 95 %
+        self.assertAlmostEqual(fields["low_s"], 0.040)  # ranks 40 and 61 of 100 have 95 %
         self.assertAlmostEqual(fields["high_s"], 0.061)
+        # As tables of the binomial distribution have it.
+        self.assertEqual([*map(engines.median_rank, (5, 6, 8, 9, 20))], [0, 1, 1, 2, 6])
         self.assertNotIn("low_s", self.counters([1e6] * 5))
 
     def test_layers_of_an_engines_node(self):
@@ -694,6 +769,26 @@ class Numbers(unittest.TestCase):
             self.assertEqual(engines.release_key(name), engines.release_key(installed))
         self.assertNotEqual(engines.release_key("1.10"), engines.release_key("1.1"))
         self.assertNotEqual(engines.release_key("2.0.4"), engines.release_key("2.4"))
+
+    def test_numpy_beside_releases(self):
+        for versions, beside in (("2.2.2,2.3.1", "numpy<2"), ("2.3.0,2.10", "numpy")):
+            self.assertEqual(engines.beside_releases("torch", versions), beside)
+
+    def test_a_missing_profile_costs_one_comparison(self):
+        def compared(base, release):
+            return {"base": base, "release": release, "pairs": 1, "reason": "", "side": "same",
+                    "rows": [{"name": "m"}]}
+        with tempfile.TemporaryDirectory() as name:
+            folder = pathlib.Path(name, "profiles")
+            folder.mkdir()
+            for number, release in enumerate(("1.3", "1.2")):
+                (folder / f"{number}.json").write_text(json.dumps(
+                    {"release": release, "steps": {"m": 1}, "types": {"m": {}}}))
+            results = mock.Mock(releases=[])
+            engines.add_changes("torch", json.dumps({"tried": [compared("1.1", "1.2"), compared("1.2", "1.3")]}),
+                                folder, results)
+            self.assertEqual([one["release"] for one in results.releases], ["1.3"])
+            self.assertFalse(folder.exists())  # the next search of these releases has its own
 
     def test_each_thread_gets_a_processor(self):
         allowed = sorted(os.sched_getaffinity(0))

@@ -560,7 +560,7 @@ class Conversion(unittest.TestCase):
         done = subprocess.run([sys.executable, tools / "from_torch.py", "--from-export",
                                DATA / "in_place.json"], capture_output=True, text=True, check=False,
                               env={**os.environ, "PATH": str(self.folder)})
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 2)
         for word in ("quickstart.sh", "--layerbench"):
             self.assertIn(word, done.stderr)
 
@@ -712,6 +712,9 @@ class Refusals(unittest.TestCase):
                           ["net.py:make", "--input=1x3xh"], ["net.py:make", "--input=0x3"],
                           ["--from-export", export, "--name=Mine"],
                           ["--from-export", export, "--bind=x=0"],
+                          ["net.py:make", "--input=1xtokens", "--bind=tokens=8", "--bind=token=8"],
+                          *(["net.py:make", "--input=1x3", "--export=x.json", more] for more in (
+                              "--output=y.json", "--title=x", "--no-softmax", "--allow-partial")),
                           ["--from-export", export, "-o", self.folder / "none" / "mine.json"]):
             with self.subTest(arguments):
                 self.assertEqual(run(*arguments).returncode, 2)
@@ -737,8 +740,25 @@ class Refusals(unittest.TestCase):
     def test_without_torch(self):
         (self.folder / "torch.py").write_text("raise ImportError('no torch')")
         done = run("torchvision:resnet18", env={**os.environ, "PYTHONPATH": str(self.folder)})
-        self.assertEqual(done.returncode, 1)
+        self.assertEqual(done.returncode, 77)
         self.assertIn("pip install torch", done.stderr)
+
+    def test_models_that_cannot_be_loaded(self):
+        for file, text in (
+                ("torch/__init__.py", ""), ("torch/utils/__init__.py", ""), ("torch/utils/flop_counter.py", ""),
+                ("torchvision.py", "raise RuntimeError('why')"), ("mine.py", "raise ValueError('why')"),
+                ("ends.py", "raise SystemExit('why')"),
+                ("transformers.py", "def __getattr__(_): raise KeyError('why')")):
+            (self.folder / file).parent.mkdir(parents=True, exist_ok=True)
+            (self.folder / file).write_text(text)
+        for model, code in (("torchvision:resnet18", 77), ("mine.py:make", 2), ("mine:make", 2),
+                            ("ends.py:make", 2), ("transformers:torch", 3)):
+            with self.subTest(model):
+                done = run(model, "--input=1x3", cwd=self.folder,
+                           env={**os.environ, "PYTHONPATH": str(self.folder)})
+                self.assertEqual(done.returncode, code, done.stderr)
+                self.assertIn("why", done.stderr)
+                self.assertNotIn("Traceback", done.stderr)
 
 
 def export_again():

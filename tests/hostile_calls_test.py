@@ -13,6 +13,7 @@ import pathlib
 import pty
 import re
 import resource
+import shutil
 import struct
 import subprocess
 import sys
@@ -873,6 +874,12 @@ class FilesCase(Case):
         return self.python("from_torch.py", f"--layerbench={TOOL}", "--from-export", *arguments,
                            **options)
 
+    def program(self, commands):
+        """A program that can take the place of layerbench."""
+        self.write("program", f"#!/bin/sh\n{commands}\n")
+        (self.folder / "program").chmod(0o755)
+        return "program"
+
     def python(self, script, *arguments, code=0, **options):
         return self.call([sys.executable, ROOT / "tools" / script, *arguments], code, **options)
 
@@ -960,6 +967,15 @@ class OutputsKeepInputs(FilesCase):
             self.python("engines.py", "net.json", "--threads=1", f"--layerbench={TOOL}",
                         "--engines=openvino", "-o", "new.json", option, "net.json", "--overwrite",
                         code=2, untouched=["net.json"])
+        (self.folder / "configured").mkdir()
+        config = self.write("configured/config.json", self.read("net.json"))
+        self.python("from_torch.py", "transformers:configured", "-o", config, "--overwrite", code=2,
+                    untouched=[config])
+        program = self.program("true")
+        self.python("from_torch.py", "net.py:make", f"--layerbench=./{program}", "-o", program, "--overwrite",
+                    code=2, untouched=[program])
+        self.python("engines.py", "net.json", "--threads=1", f"--layerbench=./{program}", "-o", program,
+                    "--overwrite", code=2, untouched=[program])
 
     @staticmethod
     def exported():
@@ -986,6 +1002,9 @@ class OutputsKeepInputs(FilesCase):
         self.from_export(export, "-o", "tiny.json", code=2, untouched=["tiny.json"])
         self.python("engines.py", "net.json", "--threads=1", f"--layerbench={TOOL}", "-o", "net.py",
                     code=2, untouched=["net.py"])
+        self.write("image.xml", '<?xml version="1.0"?>\n<svg/>')
+        self.python("engines.py", "net.json", "--threads=1", f"--layerbench={TOOL}", "-o", "new.json",
+                    "--exec-graph=image.xml", code=2, untouched=["image.xml"])
         self.predict("-o", "net.py", "--overwrite")
         self.assertIn("small", self.read("net.py"))
         self.measure("--benchmark_out=plan.json", "--overwrite")
@@ -1065,6 +1084,17 @@ class FailedWrites(FilesCase):
         done = self.from_export(export, "-o", "m.json", code=1, preexec_fn=self.small_files)
         self.assertIn("layers", json.loads(done.stdout))
         self.assertEqual(self.names(), before)
+        environment, spare = self.elsewhere()
+        self.from_export(export, "-o", "spare", code=2)
+        for number, change in enumerate(("rmdir gone", "mkdir gone/m.json",
+                                            """echo '{"mine": 1}' > gone/m.json""")):
+            (self.folder / "gone").mkdir(exist_ok=True)
+            program = self.program(f'{change}; echo "{number}"')
+            done = self.python("from_torch.py", f"--layerbench=./{program}", "--from-export", export, "-o",
+                               "gone/m.json", code=1, env=environment)
+            kept = [file for file in spare.glob("*/m.json") if str(file) in done.stderr]
+            self.assertEqual([file.read_text() for file in kept], [f"{number}\n"], change)
+            shutil.rmtree(self.folder / "gone", ignore_errors=True)
 
     def test_planted_links_are_not_followed(self):
         self.write("victim", "precious")
@@ -1145,6 +1175,22 @@ class StreamsAndPipes(FilesCase):
         self.shell("cat tiny.json | $T predict - /dev/stdin --model=small", code=2)
         self.shell("cat tiny.json | $T report - --model=small -o r.html")
         self.shell("$B --model=net.json $QUICK --resume=<(cat tiny.json)", code=2)
+
+    def test_exports_from_pipes(self):
+        with open(ROOT / "tests/data/torch/in_place.json", encoding="utf-8") as export:
+            self.assertIn("layers", json.loads(self.from_export("-", stdin=export).stdout))
+
+    def test_signals_end_a_conversion(self):
+        export = ROOT / "tests/data/torch/in_place.json"
+        for name in ("INT", "TERM", "HUP"):
+            program = self.program(f"kill -{name} $PPID; exec sleep 60")
+            done = self.python("from_torch.py", f"--layerbench=./{program}", "--from-export", export, code=130)
+            self.assertEqual(done.stderr, "")
+
+    def test_scripts_refuse_what_they_do_not_know(self):
+        for script, *words in (("setup", "--library"), ("setup", "--dev", "--docs"), ("wheel", "--dev"),
+                               ("quickstart", "resnet50"), ("release", "1.0"), ("docs_site", "public")):
+            self.call([ROOT / f"tools/{script}.sh", *words], 2)
 
     def test_models_from_pipes(self):
         expected = self.tool("show", "net.json").stdout

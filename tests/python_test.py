@@ -52,6 +52,20 @@ class Measure(unittest.TestCase):
             self.assertEqual(results.files, [str(file)])
             self.assertIn("benchmarks", json.loads(file.read_text()))
 
+    def test_an_error_has_no_results_of_an_earlier_run(self):
+        with tempfile.TemporaryDirectory() as folder:
+            file = pathlib.Path(folder, "r.json")
+            file.write_text(STORED.read_text())
+            with self.assertRaises(layerbench.Error) as caught:
+                layerbench.measure("no_such_model", out=file, progress=False)
+            self.assertIsNone(caught.exception.results)
+
+    def test_lists_of_any_kind_are_one_option(self):
+        # pylint: disable=protected-access
+        for batch in ([1, 2], (1, 2), range(1, 3), pandas.Series([1, 2]), pandas.Series([1, 2]).to_numpy()):
+            self.assertEqual(layerbench._words({"batch": batch}), ["--batch=1,2"])
+        self.assertEqual(layerbench._words({"model": pathlib.Path("net.json")}), ["--model=net.json"])
+
     def test_shows_what_the_program_says(self):
         said = io.StringIO()
         with contextlib.redirect_stderr(said), self.assertRaises(layerbench.Error):

@@ -4,6 +4,7 @@
 # Makes the site of the documentation in build/docs_site, from what tools/setup.sh --docs installs. Links
 # that lead nowhere are errors.
 set -euo pipefail
+(($# == 0)) || { echo "tools/docs_site.sh: has no options: $*" >&2; exit 2; }
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 [[ -x build/deps/docs/bin/mkdocs ]] || tools/setup.sh --docs

@@ -250,6 +250,22 @@ OPS = {'conv': conv, 'deconv': deconv, 'gemm': gemm, 'embedding': embedding, 'po
 NEW_TENSORS = ('conv', 'deconv', 'gemm', 'batchnorm', 'lrn', 'layernorm', 'groupnorm', 'add', 'multiply')
 
 
+class Shape(dict):
+    """A layer's shape that knows which of its fields were read."""
+
+    def __init__(self, fields):
+        super().__init__(fields)
+        self.unread = set(fields)
+
+    def __getitem__(self, key):
+        self.unread.discard(key)
+        return super().__getitem__(key)
+
+    def get(self, key, default=None):
+        self.unread.discard(key)
+        return super().get(key, default)
+
+
 class Layer(torch.nn.Module):
     """A layer of the shape file. Sources are read in the extents that its op has for them."""
 
@@ -259,9 +275,13 @@ class Layer(torch.nn.Module):
         try:
             if self.op not in OPS:
                 raise Unsupported('this tool cannot build it')
-            if layer['shape'].get('post'):
-                raise Unsupported('its post-ops are not built; take the model without them')
-            self.compute, self.extents = OPS[self.op](layer['shape'])
+            if layer.get('type', 'f32') != 'f32':
+                raise Unsupported(f'its type, {layer["type"]}, is not built')
+            shape = Shape(layer['shape'])
+            self.compute, self.extents = OPS[self.op](shape)
+            if shape.unread:
+                raise Unsupported(f'its fields {", ".join(sorted(shape.unread))} are not built; take a model '
+                                  'without them')
         except Unsupported as error:
             raise Unsupported(f'layer {self.name}: op {self.op}: {error}') from error
 

@@ -458,7 +458,7 @@ def once(folder, name, threads, out):
     (folder / 'profiles').mkdir(exist_ok=True)
     written = folder / f'{time.time_ns()}.json'
     written.write_text(
-        json.dumps({'engine': name, 'release': release, 'steps': steps, 'types': types}))
+        json.dumps({'release': release, 'steps': steps, 'types': types}))
     os.replace(written, folder / 'profiles' / written.name)  # whole, also where this process is killed
     print('model,ms', *(f'{model},{1e3 * seconds}' for model, seconds in steps.items()), sep='\n',
           file=out, flush=True)

@@ -25,13 +25,14 @@ with the one before it, in pairs of processes that time all models. With --llama
 own benchmark runs a Llama of the same sizes.
 docs/engines.md says what is equal.
 
-Exit codes: 0 done; 1 an engine failed or has wrong results; 2 wrong command line, or an output that
-cannot be written; 3 a wrong shape file; 4 an op that this tool cannot build; 77 a package is missing; 130
-interrupted, what was measured is kept. Those of bench_model and layerbench are passed on.
+Exit codes: 0 done; 1 an engine failed or has wrong results, or writing failed; 2 wrong command line, or
+an output that cannot be written; 3 a wrong shape file; 4 an op that this tool cannot build; 77 a package
+is missing; 130 interrupted, what was measured is kept. Those of bench_model and layerbench are passed on.
 """
 import argparse
 import contextlib
 import datetime
+import itertools
 import json
 import math
 import os
@@ -197,6 +198,10 @@ def options_of(arguments):
                          'and --fusion-plan')
     elif not options.model:
         parser.error('MODEL is required')
+    if options.bench_options and not options.bench:
+        parser.error('--bench-options: are for --bench, which is missing')
+    if options.bench and options.output == '-':
+        parser.error('-o: the layers of --bench need a file beside it; name a file')
     if not set(options.engines) <= set(known):
         parser.error(f'--dtype: {options.dtype} is for {" and ".join(known)}')
     processors = len(os.sched_getaffinity(0))
@@ -215,24 +220,27 @@ def options_of(arguments):
     if options.fusion_plan and (several or not joining):
         parser.error(f'--fusion-plan: needs {" or ".join(JOINING)}, one batch and one number of '
                      'threads')
-    if not os.access(pathlib.Path(options.output).resolve().parent, os.W_OK):
-        parser.error(f'{options.output}: cannot be written')
+    options.layerbench = options.layerbench or tool_beside(options.bench)
+    for program in programs_of(options):
+        if shutil.which(program) is None:
+            parser.error(f'{program}: no such program; name it with --bench, --layerbench or '
+                         '--llama-bench')
     try:
         require_outputs(options)
     except output_file.Refused as error:
         parser.error(str(error))
-    options.layerbench = options.layerbench or tool_beside(options.bench)
-    for program in filter(None, (options.bench, options.layerbench, options.llama_bench)):
-        if shutil.which(program) is None:
-            parser.error(f'{program}: no such program; name it with --bench, --layerbench or '
-                         '--llama-bench')
     return options
 
 
+def programs_of(options):
+    return list(filter(None, (options.bench, options.layerbench, options.llama_bench)))
+
+
 def inputs_of(options):
-    """The files that the command line names to be read."""
+    """The files that the command line names to be read, and programs."""
     model = options.model or ''
-    words = [model, *model.split(','), options.bench or '', *options.bench_options]
+    words = [model, *model.split(','), *options.bench_options,
+             *filter(None, map(shutil.which, programs_of(options)))]
     return [file for word in words for file in (word, *word.partition('=')[2].split(',')) if file]
 
 
@@ -242,7 +250,9 @@ def require_outputs(options):
                (options.fusion_plan, '{"name": "", "rules": []}'))
     for file, sample in outputs:
         output_file.require(file, sample, inputs_of(options), options.overwrite)
-    paths = [pathlib.Path(file).resolve() for file, _ in outputs if file]
+    paths = [os.path.realpath(file) for file, _ in outputs if file]
+    if options.bench:  # where there are several files of layers, there is no other output
+        paths.append(os.path.realpath(layers_name(options)))
     if len(set(paths)) < len(paths):
         raise output_file.Refused('two outputs have the same name; choose another for one of them')
 
@@ -365,11 +375,19 @@ def counters_of(measured, threads):
               'p95_s': samples[min(number - 1, math.ceil(0.95 * number) - 1)],
               'p99_s': samples[min(number - 1, math.ceil(0.99 * number) - 1)],
               'samples': number, 'stalls': len(stalls), 'verified': 1}
-    if number >= 6:  # ranks of the median's 95 % interval, by the binomial's normal approximation
-        half = 0.98 * math.sqrt(number)
-        fields['low_s'] = samples[max(0, math.floor(number / 2 - half))]
-        fields['high_s'] = samples[min(number - 1, math.ceil(number / 2 + half))]
+    rank = median_rank(number)
+    if rank > 0:
+        fields.update(low_s=samples[rank - 1], high_s=samples[-rank])
     return fields
+
+
+def median_rank(number):
+    """Rank, from 1 on, of the smallest sample in the 95 % interval of the median of so many samples, as
+    stats::median_interval of include/layerbench/base/stats.hpp has it; 0 if they are too few."""
+    tail = itertools.accumulate(
+        math.exp(math.lgamma(number + 1) - math.lgamma(i + 1) - math.lgamma(number - i + 1) -
+                 number * math.log(2)) for i in range(number))
+    return sum(1 for _ in itertools.takewhile(lambda one: one <= 0.025, tail))
 
 
 def rows_of(name, family, rounds):
@@ -425,6 +443,7 @@ class Results:
         self.releases = []  # comparisons of two releases
         self.layer_files = []  # of bench_model
         self.waiting = {}  # of an engine: seconds waited, and processor time in them
+        self.interrupted = True  # until all is measured
         version = subprocess.run([options.layerbench, '--version'], capture_output=True, text=True,
                                  check=False).stdout.split()
         self.context = {
@@ -459,8 +478,8 @@ class Results:
         waited, used = self.waiting.get(engine, (0, 0))
         self.waiting[engine] = (waited + measured['waited_s'], used + measured['waiting_cpu_s'])
 
-    def text(self, interrupted):
-        context = {**self.context, 'interrupted': str(int(interrupted))}
+    def text(self):
+        context = {**self.context, 'interrupted': str(int(self.interrupted))}
         for engine, (waited, used) in self.waiting.items():
             context[f'{engine}_waiting'] = (f'{used:.3f} s of processor time in {waited:.1f} s '
                                             'between its rounds')
@@ -472,6 +491,10 @@ class Results:
             return json.dumps({'context': context, 'engine_releases': self.releases}, indent=1) + '\n'
         return json.dumps({'context': context, 'benchmarks': rows, 'engine_layers': self.layers,
                            **overheads}, indent=1) + '\n'
+
+    def save(self):
+        """Writes what was measured so far, since this process may be killed."""
+        output_file.save(self.text(), self.options.output, inputs_of(self.options), self.options.overwrite)
 
     def warn(self):
         for engine, (waited, used) in self.waiting.items():
@@ -489,25 +512,27 @@ def warn_of_disturbed(rounds, what=''):
               'processors; measure again when the machine is idle', file=sys.stderr)
 
 
-def layers_file(options, shown, threads):
-    """The result file of bench_model: one per model, batch and number of threads."""
+def layers_name(options, suffix=''):
     path = pathlib.Path(options.output)
-    batch = shown['batch']
-    suffix = (f'_{shown["model"]}' if options.overhead else '') + (
-        f'_batch{batch}' if options.batch and len(options.batch) > 1 else '') + (
-        f'_threads{threads}' if len(options.threads) > 1 else '')
     return path.with_name(f'{path.stem}_layers{suffix}.json')
 
 
-class Bench:
-    """A process of bench_model, which stops before each round. Its samples count at any speed of the
-    processors, since those of the engines do. Throws Failed with its exit code."""
+def layers_file(options, shown, threads):
+    """The result file of bench_model: one per model, batch and number of threads."""
+    return layers_name(options, (f'_{shown["model"]}' if options.overhead else '') + (
+        f'_batch{shown["batch"]}' if options.batch and len(options.batch) > 1 else '') + (
+        f'_threads{threads}' if len(options.threads) > 1 else ''))
 
-    def __init__(self, options, model, file, batch, processors):
-        self.command = [options.bench, f'--model={model}', f'--batch={batch}',
-                        f'--threads={len(processors)}', f'--dtype={options.dtype}', '--max-time=0',
+
+class Bench:
+    """A process of bench_model, which with --turns in `more` stops before each round, and else has ended
+    when the scope begins. Its samples count at any speed of the processors, since those of the engines do.
+    Throws Failed with its exit code."""
+
+    def __init__(self, options, model, file, processors, more):
+        self.command = [options.bench, f'--model={model}', f'--threads={len(processors)}',
                         f'--benchmark_repetitions={options.rounds}', f'--benchmark_out={file}',
-                        '--turns', '--speed=any', *['--overwrite'] * options.overwrite,
+                        '--speed=any', *['--overwrite'] * options.overwrite, *more,
                         *options.bench_options]
         self.log = tempfile.TemporaryFile('w+', errors='replace')
         self.process = start(self.command, processors, stdout=subprocess.DEVNULL, stderr=self.log)
@@ -523,6 +548,7 @@ class Bench:
 
     def __exit__(self, *_):
         if self.code is None:
+            output_file.ignore_signals()
             os.kill(self.process.pid, signal.SIGINT)  # it saves what it has
             with contextlib.suppress(Failed):  # of exit code 130
                 while self.code is None:
@@ -587,8 +613,9 @@ def measure(options, path, shown, threads, results):
                     Worker(['run', name, engine, str(threads)], folder, processors))
                 results.add_engine(engine, workers[engine].answer())
             turns = [*options.engines, *(['bench_model'] if options.bench else [])]
-            bench = stack.enter_context(
-                Bench(options, path, layers, batch, processors)) if options.bench else None
+            bench = stack.enter_context(Bench(options, path, layers, processors, [
+                f'--batch={batch}', f'--dtype={options.dtype}', '--max-time=0', '--turns',
+            ])) if options.bench else None
             profiles = {engine: [] for engine in options.engines}
             for number in range(options.rounds):
                 first = number % len(turns)  # what runs first in a round changes
@@ -601,12 +628,16 @@ def measure(options, path, shown, threads, results):
                 # Few rounds have profiles, since each profile takes a new process.
                 profiled = number % math.ceil(options.rounds / PROFILES) == 0
                 for engine, answers in profiles.items() if profiled else ():
-                    graph = [options.exec_graph] if engine == 'openvino' and options.exec_graph else []
-                    with Worker(['profile', name, engine, str(threads), *graph], folder,
+                    graph = folder / 'graph.xml'
+                    wanted = engine == 'openvino' and number == 0 and bool(options.exec_graph)
+                    with Worker(['profile', name, engine, str(threads), *[str(graph)] * wanted], folder,
                                 processors) as worker:
                         answers.append(worker.answer()['layers'])
+                    if wanted:
+                        write_more(graph.read_text(encoding='utf-8'), options.exec_graph, options)
                     # After each, so that an interrupted run has them.
                     results.layers[results.case(engine, model, batch, threads)] = middle_of(answers)
+                results.save()
                 print(f'{model}, batch {batch}, {threads} threads: round {number + 1} of '
                       f'{options.rounds}', file=sys.stderr)
             if bench:
@@ -651,13 +682,14 @@ def write_plan(options, shown, results):
         print(f'not in {options.fusion_plan}: no plan can join {" ".join(names)}', file=sys.stderr)
     if not plan['rules']:
         raise Failed(f'{options.fusion_plan} is not written: {JOINING[engine]} joins no layers', 4)
-    if output_file.write(json.dumps(plan, indent=1) + '\n', options.fusion_plan, inputs_of(options),
-                         options.overwrite) != 0:
-        raise Failed(f'{options.fusion_plan}: cannot be written', 2)
+    write_more(json.dumps(plan, indent=1) + '\n', options.fusion_plan, options)
 
 
-def interrupt(*_):
-    raise KeyboardInterrupt
+def write_more(text, file, options):
+    """Writes an output beside the results. Throws Failed."""
+    code = output_file.write(text, file, inputs_of(options), options.overwrite)
+    if code != 0:
+        raise Failed(f'{file} is not written', code)
 
 
 def large_byte_seconds(options, threads):
@@ -695,36 +727,35 @@ def require_calls_of_engine(case, calls, nodes):
                      'fusion plan, such as --bench-options="--fusion=openvino"', 2)
 
 
-def overheads_of(predictions, validation, profiles):
-    """What each engine takes beside the predicted calls: the line through the differences of the
-    two models of tiny layers, over their numbers of calls. `profiles` are the engines' layers by
-    case."""
-    points = {}  # of an engine and its conditions: calls and seconds of each model
-    kernels = {}  # of an engine and its conditions: the case of the model of layers of all kinds
-    for one in validation['engines']:
-        for case in one['cases']:
-            name = case['case']
-            calls = next(sum(layer['count'] for layer in p['layers'] if not layer['inserted'])
-                         for p in predictions['predictions']
-                         if (p['case'], p['threads']) == (name, case['threads']))
-            parameters = [part for part in name.split('/')[5:]
-                          if part.split(':')[0] not in ('threads', 'fusion')]
-            key = (one['engine'], case['backend'], case['dtype'], case['threads'], case['cache'],
-                   *parameters)
-            if case['model'] == 'kernels':
-                kernels[key] = (calls, case)
-                continue
-            for profile, nodes in profiles.items():
-                if f'/{one["engine"]}/' in profile and f'/{case["model"]}/' in profile:
-                    require_calls_of_engine(name, calls, nodes)
-            points.setdefault(key, []).append(
-                (calls, case['measured_seconds'] - case['predicted_seconds']))
+def overheads_of(predictions, validated, profiles):
+    """What an engine takes beside the predicted calls: the line through the differences of the two
+    models of tiny layers, over their numbers of calls. `validated` is what `validate` says of it,
+    `profiles` are the engines' layers by case. Throws Failed."""
+    engine = validated['engine']
+    points = {}  # of conditions: calls and seconds of each model
+    kernels = {}  # of conditions: the case of the model of layers of all kinds
+    for case in validated['cases']:
+        name = case['case']
+        calls = next(sum(layer['count'] for layer in p['layers'] if not layer['inserted'])
+                     for p in predictions['predictions']
+                     if (p['case'], p['threads']) == (name, case['threads']))
+        parameters = [part for part in name.split('/')[5:]
+                      if part.split(':')[0] not in ('threads', 'fusion')]
+        key = (case['backend'], case['dtype'], case['threads'], case['cache'], *parameters)
+        if case['model'] == 'kernels':
+            kernels[key] = (calls, case)
+            continue
+        for profile, nodes in profiles.items():
+            if f'/{engine}/' in profile and f'/{case["model"]}/' in profile:
+                require_calls_of_engine(name, calls, nodes)
+        points.setdefault(key, []).append(
+            (calls, case['measured_seconds'] - case['predicted_seconds']))
     overheads = []
     for key, found in points.items():
         if len(found) != len(overhead_models.BLOCKS):
             raise Failed('--overhead: choose one fusion plan in --bench-options', 2)
         few, many = found
-        engine, backend, dtype, threads, cache, *parameters = key
+        backend, dtype, threads, cache, *parameters = key
         call = (many[1] - few[1]) / (many[0] - few[0])
         overheads.append({'engine': engine, 'backend': backend, 'dtype': dtype, 'threads': threads,
                           'parameters': dict(part.split(':') for part in parameters),
@@ -748,7 +779,7 @@ def kernel_factors(calls, case, overhead):
     own = [max(layer['engine_seconds'] - layer['calls'] * call, 0) for layer in layers]
     profiled = sum(own) + sum(one['seconds'] for one in case['in_no_layer'])
     step = case['measured_seconds'] - calls * call - overhead['step_seconds']
-    if step <= 0:
+    if min(step, profiled) <= 0:
         raise Failed(f'{case["case"]}: the step took less than its overhead alone; measure again, '
                      'with more --rounds', 1)
     factors = {}
@@ -773,24 +804,31 @@ def measure_overhead(options, results):
             for threads in options.threads:
                 measure(options, path, shown, threads, results)
         measured = folder / 'engines.json'
-        measured.write_text(results.text(False))
-        overheads = overheads_of(
-            ask(options, 'predict', *results.layer_files),
-            ask(options, 'validate', *results.layer_files, f'--engine={measured}'), results.layers)
-    if 'torch' in options.engines:
-        for threads in options.threads:
-            seconds = large_byte_seconds(options, threads)
-            print(f'torch, {threads} threads: {1e9 * seconds:.3f} ms per MB of large results',
-                  file=sys.stderr)
-            for one in overheads:
-                if (one['engine'], one['threads']) == ('torch', threads):
-                    one.update(large_bytes=LARGE, large_byte_seconds=seconds)
-    results.overheads = overheads
+        measured.write_text(results.text())
+        predictions = ask(options, 'predict', *results.layer_files)
+        validation = ask(options, 'validate', *results.layer_files, f'--engine={measured}')
+    code = 0
+    for validated in validation['engines']:
+        try:
+            results.overheads += overheads_of(predictions, validated, results.layers)
+        except Failed as error:  # of this engine alone
+            print(error, file=sys.stderr)
+            code = code or error.code
     for one in results.overheads:
         print(f'{one["engine"]}, {one["threads"]} threads: {1e6 * one["call_seconds"]:.2f} us beside '
               f'each call, {1e6 * one["step_seconds"]:.2f} us per step', file=sys.stderr)
         for kernel, factor in one.get('kernel_factors', {}).items():
             print(f'  {kernel}: {factor:.2f} times as long as predicted', file=sys.stderr)
+    of_torch = [one for one in results.overheads if one['engine'] == 'torch']
+    for threads in sorted({one['threads'] for one in of_torch}):
+        seconds = large_byte_seconds(options, threads)
+        print(f'torch, {threads} threads: {1e9 * seconds:.3f} ms per MB of large results', file=sys.stderr)
+        for one in of_torch:
+            if one['threads'] == threads:
+                one.update(large_bytes=LARGE, large_byte_seconds=seconds)
+    results.interrupted = False
+    if code:
+        raise Failed('not all engines have an overhead', code)
 
 
 def llama_tests(options, path, threads, processors):
@@ -863,31 +901,17 @@ def measure_llama(options, results):
                     for field in NOT_BY_LLAMA:
                         del fields[field]
                     results.rounds.setdefault(f'chain/{case}', []).append(fields)
+                results.save()
                 if options.bench:
                     file = layers_file(options, shown, threads)
                     files.append(file.with_name(
                         f'{file.stem}_{"decode" if context else "prompt"}.json'))
-                    run_bench(options, [f'--tokens={tokens}', f'--context={context}',
-                                        f'--dtype={dtype}', *more], files[-1], processors)
+                    with Bench(options, options.model, files[-1], processors, [
+                            '--batch=1', f'--tokens={tokens}', f'--context={context}',
+                            f'--dtype={dtype}', *more]):
+                        pass
             compare_tokens(options, steps, tests, threads, files)
-
-
-def run_bench(options, more, file, processors):
-    """Runs bench_model to its end. Throws Failed."""
-    words = [options.bench, f'--model={options.model}', '--batch=1', f'--threads={len(processors)}',
-             f'--benchmark_repetitions={options.rounds}', f'--benchmark_out={file}', '--speed=any',
-             *['--overwrite'] * options.overwrite, *more, *options.bench_options]
-    with tempfile.TemporaryFile('w+', errors='replace') as log:
-        with start(words, processors, stdout=subprocess.DEVNULL, stderr=log) as process:
-            try:
-                code = process.wait()
-            except BaseException:
-                process.send_signal(signal.SIGINT)  # it saves what it has
-                process.wait()
-                raise
-        if code != 0:
-            raise Failed(f'{shlex.join(words)}: exit code {code}:\n{end_of(log)}',
-                         code if code > 0 else 1)
+    results.interrupted = False
 
 
 def compare_tokens(options, steps, tests, threads, files):
@@ -918,6 +942,7 @@ def measure_model(options, results):
         shown = show(options, options.model, batch)
         for threads in options.threads:
             measure(options, options.model, shown, threads, results)
+    results.interrupted = False
     if options.fusion_plan:
         write_plan(options, shown, results)
 
@@ -952,14 +977,26 @@ def changes_of(engine, compared, profiles):
 
 
 def add_changes(engine, printed, folder, results):
-    """Adds the comparisons that `bisect` printed, if any."""
+    """Adds the comparisons that `bisect` printed, if any. The folder has the profiles of its processes."""
     try:
         tried = json.loads(printed)['tried']
     except ValueError:
         return
-    profiles = [one for one in (json.loads(file.read_text()) for file in sorted(folder.glob('*.json')))
-                if one['engine'] == engine]
-    results.releases += [changes_of(engine, one, profiles) for one in tried]
+    profiles = [json.loads(file.read_text()) for file in sorted(folder.glob('*.json'))]
+    shutil.rmtree(folder, ignore_errors=True)  # the next search may be of the same releases
+    for one in tried:
+        try:
+            results.releases.append(changes_of(engine, one, profiles))
+        except (ValueError, KeyError):
+            print(f'{engine} {one["release"]}: left out, since a profile is missing', file=sys.stderr)
+    results.save()
+
+
+def beside_releases(engine, versions):
+    """What pip installs beside releases of these versions."""
+    old = any([int(number) for number in version.split('.')[:2] if number.isdigit()] < [2, 3]
+              for version in versions.split(','))
+    return BESIDE_RELEASES[engine] + ('<2' if engine == 'torch' and old else '')
 
 
 def measure_releases(options, results):
@@ -979,7 +1016,7 @@ def measure_releases(options, results):
             prepare(options, shown, ['onnx'], folder / shown['model'], processors)
         for engine, versions in options.releases:
             command = [options.layerbench, 'bisect', '--all-releases', f'--package={engine}',
-                       f'--versions={versions}', f'--with={BESIDE_RELEASES[engine]}',
+                       f'--versions={versions}', f'--with={beside_releases(engine, versions)}',
                        f'--rounds={options.rounds}', '--csv=model,ms', '--format=json',
                        *([f'--install-dir={options.install_dir}'] if options.install_dir else []),
                        '--', 'python', WORKER[1], 'once', name, engine, str(len(processors))]
@@ -988,6 +1025,7 @@ def measure_releases(options, results):
             try:
                 printed = process.communicate()[0]
             except BaseException:
+                output_file.ignore_signals()
                 process.send_signal(signal.SIGINT)  # it prints what it has
                 add_changes(engine, process.communicate()[0], folder / 'profiles', results)
                 raise
@@ -995,6 +1033,7 @@ def measure_releases(options, results):
             code = process.returncode
             if code != 0:
                 raise Failed(f'{shlex.join(command)}: exit code {code}', code if code > 0 else 1)
+    results.interrupted = False
 
 
 def run(options, results):
@@ -1007,7 +1046,8 @@ def run(options, results):
         return error.code
     except KeyboardInterrupt:
         return 130
-    except (OSError, ValueError, KeyError) as error:  # of a worker that was killed, for example
+    except Exception as error:  # pylint: disable=broad-exception-caught
+        # Such as one of a worker that was killed. What was measured must be written all the same.
         print(f'an engine failed: {error!r}', file=sys.stderr)
         return 1
     return 0
@@ -1016,13 +1056,13 @@ def run(options, results):
 def main(arguments=None):
     output_file.prepare_process()
     options = options_of(arguments)
-    signal.signal(signal.SIGTERM, interrupt)
     results = Results(options)
     code = run(options, results)
+    output_file.ignore_signals()
     if not results.rounds and not results.releases:
         return code
     results.warn()
-    return output_file.write(results.text(code != 0), options.output, inputs_of(options),
+    return output_file.write(results.text(), options.output, inputs_of(options),
                              options.overwrite) or code
 
 

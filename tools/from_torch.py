@@ -15,9 +15,9 @@ The model is traced in inference at two batches, without data, and `layerbench i
 the calls. Those that no op of layerbench computes are listed on stderr with their places.
 docs/import.md explains what is refused.
 
-Exit codes: 0 done; 1 torch or layerbench is missing, or writing failed; 2 wrong command line, or an
-output that cannot be written; 3 the model cannot be exported, a wrong export, or sizes that a shape
-file cannot have; 4 calls are missing.
+Exit codes: 0 done; 1 writing failed, or layerbench did; 2 wrong command line, an output that cannot be
+written, or no layerbench; 3 the model cannot be loaded or exported, a wrong export, or sizes that a
+shape file cannot have; 4 calls are missing; 77 a package such as torch is missing; 130 interrupted.
 """
 import argparse
 import json
@@ -74,6 +74,9 @@ def options_of(arguments):
                      'transformers:NAME')
     if options.from_export and (options.input or options.bind or options.export):
         parser.error('--from-export needs no --input, --bind or --export')
+    if options.export and (options.output or options.title or options.no_softmax or options.allow_partial):
+        parser.error('--export converts nothing, so it goes without -o, --title, --no-softmax and '
+                     '--allow-partial')
     if options.name is not None and not re.fullmatch('[a-z0-9_]+', options.name):
         parser.error(f'--name: {options.name!r} is not a name; use lower-case letters, digits '
                      'and _')
@@ -84,6 +87,8 @@ def options_of(arguments):
         name, _, size = text.partition('=')
         if not name.isidentifier() or not re.fullmatch(r'[1-9]\d{0,9}', size):
             parser.error(f'--bind: {text!r} is not NAME=SIZE')
+        if not re.search(rf'(^|[=x]){name}(x|:|$)', '\n'.join(options.input), re.MULTILINE):
+            parser.error(f'--bind: no size of --input is named {name}')
         bound[name] = int(size)
     options.bind = bound
     if any(ord(letter) < 32 or 127 <= ord(letter) < 160 for letter in options.title):
@@ -98,8 +103,10 @@ def options_of(arguments):
 
 
 def inputs_of(options):
-    """The files that the command line names to be read."""
-    return [file for file in (options.from_export, (options.model or '').partition(':')[0]) if file]
+    """The files that the command line names to be read, and the program."""
+    module, _, name = (options.model or '').partition(':')
+    configuration = [name, os.path.join(name, 'config.json')] if module == 'transformers' else []
+    return [file for file in (options.from_export, module, *configuration, layerbench_of(options)) if file]
 
 
 def write(text, output, options):
@@ -127,11 +134,11 @@ def layerbench_of(options):
     """The program that converts the calls; None where none is built."""
     built = [file for file in ROOT.glob('build/*/tools/layerbench') if os.access(file, os.X_OK)]
     newest = max(built, key=lambda file: file.stat().st_mtime, default=None)
-    return options.layerbench or newest or shutil.which('layerbench')
+    return shutil.which(options.layerbench or newest or 'layerbench')
 
 
 def convert(program, calls, options):
-    """Converts the traced calls, or those of --from-export; the exit code."""
+    """Converts the traced calls, or those of --from-export, which may be stdin; the exit code."""
     file = options.from_export or '-'
     command = [program, 'import', 'torch', file]
     command += [f'--{key}={getattr(options, key)}' for key in ('name', 'title')
@@ -144,7 +151,7 @@ def convert(program, calls, options):
     except OSError as error:
         print(f'{program} does not run: {error}', file=sys.stderr)
         return 1
-    said = done.stderr.replace('layerbench: -: ', f'layerbench: {options.model}: ')
+    said = done.stderr.replace('layerbench: -: ', f'layerbench: {options.model or "-"}: ')
     print(said, end='', file=sys.stderr)
     if done.returncode:
         return done.returncode if done.returncode in (2, 3, 4) else 1
@@ -157,9 +164,9 @@ EXPORT_ERRORS = (torch_export.Missing, torch_export.Usage, torch_export.CannotEx
 def report(error, model):
     """Prints one of EXPORT_ERRORS, and returns its exit code."""
     if isinstance(error, torch_export.Missing):
-        name = str(error)
-        print(f'{name} is not installed: pip install {PIP.get(name, name)}', file=sys.stderr)
-        return 1
+        name, reason = error.args
+        print(f'{name} is missing: {reason}; pip install {PIP.get(name, name)}', file=sys.stderr)
+        return 77
     if isinstance(error, torch_export.Usage):
         print(error, file=sys.stderr)
         return 2
@@ -174,10 +181,10 @@ def main(arguments=None):
     if program is None and not options.export:
         print('layerbench, which converts the calls, is neither in build/*/tools nor in the PATH: '
               'build it with tools/quickstart.sh, or name it with --layerbench', file=sys.stderr)
-        return 1
+        return 2
     try:
         if options.from_export:
-            return convert(program, '', options)
+            return convert(program, None, options)
         calls = compact(torch_export.export(options.model, options.input, options.bind,
                                             options.name))
         if options.export:
@@ -185,6 +192,8 @@ def main(arguments=None):
         return convert(program, calls, options)
     except EXPORT_ERRORS as error:
         return report(error, options.model)
+    except KeyboardInterrupt:
+        return 130
 
 
 if __name__ == '__main__':

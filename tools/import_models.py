@@ -252,11 +252,15 @@ def main():
         parser.error(f'--only: no model has a name that begins with {options.only!r}; there are '
                      f'{", ".join(model.name for model in MODELS)}')
     for model in models:
+        file = options.folder / (model.name + '.json')
         try:
+            output_file.require(file, output_file.SHAPE_FILE)
             text = shape_file(program, model)
+        except output_file.Refused as error:
+            parser.error(str(error))
         except from_torch.EXPORT_ERRORS as error:
             return from_torch.report(error, model.name)
-        code = output_file.write(text, options.folder / (model.name + '.json'))
+        code = output_file.write(text, file)
         if code:
             return code
         print(model.name, len(text))

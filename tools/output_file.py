@@ -5,18 +5,18 @@
 The rules are those of include/layerbench/base/output_file.hpp.
 """
 import contextlib
-import errno
 import os
 import pathlib
 import re
+import signal
 import sys
 import tempfile
 
 # Endings of files that hold text or data, which outputs may replace.
 ENDINGS = ('.json', '.html', '.htm', '.txt', '.text', '.md', '.markdown', '.csv', '.tsv', '.dat',
            '.log', '.out', '.partial')
-# Errors of a disk, as opposed to a wrong command line.
-OF_THE_DISK = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO)
+# What ends a program: Ctrl-C, kill, and a terminal that is closed.
+SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SHAPE_FILE = '{"name": "", "layers": []}'
 RESULTS = '{"context": {}}'
 
@@ -45,9 +45,23 @@ class PlainStream:
         return getattr(self.stream, name)
 
 
+def interrupt(*_):
+    raise KeyboardInterrupt
+
+
+def ignore_signals():
+    """For the end of a program: what was measured is kept, and processes that it started end."""
+    for number in SIGNALS:
+        signal.signal(number, signal.SIG_IGN)
+
+
 def prepare_process():
-    """Opens stdin, stdout and stderr where the program was started without them: files that it opens
+    """Lets SIGNALS raise KeyboardInterrupt, unless the process was started to ignore them, as by nohup.
+    Opens stdin, stdout and stderr where the program was started without them: files that it opens
     would else get their numbers, and its messages."""
+    for number in SIGNALS:
+        if signal.getsignal(number) != signal.SIG_IGN:
+            signal.signal(number, interrupt)
     for number, name in enumerate(('stdin', 'stdout', 'stderr')):
         try:
             os.fstat(number)
@@ -69,7 +83,7 @@ def kind_of(text):
     if begin.startswith('<!DOCTYPE html>'):
         return 'a page'
     if begin.startswith(('<?xml', '<net')):
-        return 'XML'
+        return "OpenVINO's graph" if re.match(r'(<\?xml[^>]*>\s*)?<net\b', begin) else 'XML'
     if begin.startswith('['):
         return 'a JSON list'
     if not begin.startswith('{'):
@@ -94,9 +108,17 @@ def same(a, b):
 
 
 def require(output, text, inputs=(), overwrite=False):
-    """Throws Refused if the output would replace one of the `inputs`, a module that was loaded, or
-    something else than text of the kind of `text`."""
-    if output in (None, '-') or not os.path.isfile(output):
+    """Throws Refused if the output cannot be written, or would replace one of the `inputs`, a module
+    that was loaded, or something else than text of the kind of `text`."""
+    if output in (None, '-'):
+        return
+    if not output or os.path.isdir(output):
+        raise Refused(f'{output}: is a folder; name a file for the output')
+    replaces = os.path.isfile(output)
+    device = os.path.exists(output) and not replaces
+    if not os.access(output if device else os.path.dirname(os.path.realpath(output)), os.W_OK):
+        raise Refused(f'{output}: cannot be written; name another file for the output')
+    if not replaces:
         return
     loaded = (getattr(module, '__file__', None) for module in list(sys.modules.values()))
     for file in (*inputs, *loaded):
@@ -104,8 +126,12 @@ def require(output, text, inputs=(), overwrite=False):
             raise Refused(f'{output}: is an input of this call; name another file for the output')
     if overwrite:
         return
-    with open(output, encoding='utf-8', errors='replace') as file:
-        old = file.read(1 << 16)
+    try:
+        with open(output, encoding='utf-8', errors='replace') as file:
+            old = file.read(1 << 16)
+    except OSError as error:
+        raise Refused(f'{output}: cannot be read: {error.strerror}; name another file for the output, or '
+                      'add --overwrite') from error
     kind = kind_of(old)
     unknown = not kind and pathlib.Path(output).suffix not in ENDINGS
     if old.strip() and (unknown or (kind and kind != kind_of(text))):
@@ -118,9 +144,9 @@ def replace(text, path):
     if path.exists() and not path.is_file():
         path.write_text(text, encoding='utf-8')  # a device
         return
-    path = path.resolve()  # what a link leads to
+    path = pathlib.Path(os.path.realpath(path))  # what a link leads to
     with tempfile.NamedTemporaryFile('w', encoding='utf-8', dir=path.parent, delete=False,
-                                     prefix=f'.{path.name}.') as file:
+                                     prefix='.layerbench.') as file:
         scratch = pathlib.Path(file.name)
         try:
             file.write(text)
@@ -129,7 +155,7 @@ def replace(text, path):
             os.umask(umask)
             os.chmod(scratch, 0o666 & ~umask)
             os.replace(scratch, path)
-        except OSError:
+        except BaseException:
             scratch.unlink(missing_ok=True)
             raise
 
@@ -162,25 +188,29 @@ def print_out(text):
 
 
 def write(text, output, inputs=(), overwrite=False):
-    """Writes all of the text or nothing; the exit code. What a disk does not take is kept elsewhere,
-    or printed."""
+    """Writes all of the text or nothing; the exit code. What the output does not take is kept elsewhere,
+    or printed. require() finds a wrong command line before the work; here it is a failure."""
     if output in (None, '-'):
         return print_out(text)
     path = pathlib.Path(output)
     try:
         require(output, text, inputs, overwrite)
         replace(text, path)
+        return 0
     except Refused as error:
-        print(error, file=sys.stderr)
-        return 2
+        reason = str(error)
     except OSError as error:
-        if error.errno not in OF_THE_DISK:
-            print(f'{output}: {error.strerror}', file=sys.stderr)
-            return 2
-        kept = keep_elsewhere(text, path)
-        where = f'it is kept in {kept}' if kept else 'no other folder took it'
-        print(f'{output}: writing failed: {error.strerror}; {where}', file=sys.stderr)
-        if not kept:
-            print_out(text)
-        return 1
-    return 0
+        reason = f'{output}: writing failed: {error.strerror}'
+    kept = keep_elsewhere(text, path)
+    print(f'{reason}; ' + (f'it is kept in {kept}' if kept else 'no other folder took it'), file=sys.stderr)
+    if not kept:
+        print_out(text)
+    return 1
+
+
+def save(text, output, inputs=(), overwrite=False):
+    """Replaces a file by a part of what write() will write to it. If this fails, write() will say so."""
+    if output != '-' and (os.path.isfile(output) or not os.path.exists(output)):
+        with contextlib.suppress(OSError, Refused):
+            require(output, text, inputs, overwrite)
+            replace(text, pathlib.Path(output))

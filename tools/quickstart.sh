@@ -5,6 +5,7 @@
 # on this machine, ends with the predicted and the measured time of a step of each, the path of a
 # report, and what to type next.
 set -euo pipefail
+(($# == 0)) || { echo "tools/quickstart.sh: has no options: $*" >&2; exit 2; }
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tools/setup.sh

@@ -4,6 +4,7 @@
 # Builds what a release consists of, from the last commit, in build/release_files: the source archive, the
 # wheel and the Debian packages, for systems like this one. Refuses a tree with changes.
 set -euo pipefail
+(($# == 0)) || { echo "tools/release.sh: has no options: $*" >&2; exit 2; }
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 [[ -z "$(git status --porcelain)" ]] || { echo "tools/release.sh: commit or remove what git status lists" >&2; exit 2; }

@@ -13,6 +13,8 @@
 #                           what the preset aarch64 needs, on Debian: cross compiler, emulator and
 #                           libraries, which are unpacked into build/deps/aarch64
 set -euo pipefail
+[[ $* =~ ^(--(dev|libraries|wheel|docs|aarch64))?$ ]] ||
+  { echo "usage: tools/setup.sh [--dev | --libraries | --wheel | --docs | --aarch64]" >&2; exit 2; }
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 packages=(g++ cmake ninja-build libbenchmark-dev nlohmann-json3-dev libcli11-dev libfmt-dev

@@ -34,7 +34,7 @@ class CannotExport(Exception):
 
 
 class Missing(Exception):
-    """A package is not installed; the text is its name."""
+    """A package cannot be imported: its name, and why."""
 
 
 class Usage(Exception):
@@ -44,8 +44,8 @@ class Usage(Exception):
 def package(name):
     try:
         return importlib.import_module(name)
-    except ImportError as error:
-        raise Missing(name) from error
+    except Exception as error:  # pylint: disable=broad-exception-caught
+        raise Missing(name, first_line(error)) from error
 
 
 # --- The module --------------------------------------------------------------------------------
@@ -121,8 +121,8 @@ def own_maker(module_name, path):
             spec.loader.exec_module(module)
         else:
             module = importlib.import_module(module_name)
-    except (ImportError, OSError, SyntaxError) as error:
-        raise Usage(f'cannot import {module_name!r}: {error}') from error
+    except (Exception, SystemExit) as error:  # pylint: disable=broad-exception-caught
+        raise Usage(f'cannot import {module_name!r}: {first_line(error)}') from error
     try:
         found = operator.attrgetter(path)(module)
     except AttributeError as error:
@@ -549,7 +549,13 @@ def export(model, inputs, bound, name, maker=None):
     read = [input_sizes(text, bound) for text in inputs]
     torch = package('torch')
     importlib.import_module('torch.utils.flop_counter')
-    make, defaults = (maker, []) if maker else maker_of(model)
+    try:
+        with contextlib.redirect_stdout(sys.stderr):
+            make, defaults = (maker, []) if maker else maker_of(model)
+    except (Usage, Missing):
+        raise
+    except Exception as error:  # pylint: disable=broad-exception-caught
+        raise CannotExport(f'cannot be loaded: {first_line(error)}') from error
     read = read or [input_sizes(text, bound) for text in defaults]
     if not read:
         raise Usage('give the sizes of what the model reads, such as --input 1x3x224x224')

@@ -4,6 +4,7 @@
 # Sets up, and builds the wheel in build/wheels: programs, tools and the Python module, for x86-64. It
 # can be installed without a compiler, on systems with the glibc of its name or a newer one.
 set -euo pipefail
+(($# == 0)) || { echo "tools/wheel.sh: has no options: $*" >&2; exit 2; }
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 tools/setup.sh --wheel

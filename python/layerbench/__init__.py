@@ -24,7 +24,7 @@ import subprocess
 import sys
 import tempfile
 import weakref
-from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Union
+from typing import TYPE_CHECKING, Any, Dict, Iterable, List, Optional, Sequence, Tuple, Union
 
 if TYPE_CHECKING:
     import matplotlib.axes
@@ -104,7 +104,7 @@ class Comparison(Dict[str, Any]):
         return _table(("model or layer", "new / old", "low", "high", "verdict"), [*compared, *missing])
 
 
-def measure(model: Union[str, Sequence[str]], *, batch: Union[int, str, Sequence[int], None] = None,
+def measure(model: Union[str, Iterable[str]], *, batch: Union[int, str, Iterable[int], None] = None,
             out: Union[str, os.PathLike[str], None] = None, program: str = "bench_model",
             progress: bool = True, **options: Any) -> Results:
     """Measures models, by name or shape file. Writes the result file `out`; without it the file lives
@@ -116,6 +116,7 @@ def measure(model: Union[str, Sequence[str]], *, batch: Union[int, str, Sequence
         folder = tempfile.mkdtemp(prefix="layerbench.")
         out = pathlib.Path(folder) / "results.json"
     results = Results([os.fspath(out)], folder)
+    older = _stamp(out)
     command = [_program(program), *_words(dict(options, model=model, batch=batch, benchmark_out=os.fspath(out)))]
     said: List[str] = []
     show = _progress() if progress else None
@@ -133,7 +134,7 @@ def measure(model: Union[str, Sequence[str]], *, batch: Union[int, str, Sequence
             child.stderr.read()
             raise
     if child.returncode:
-        raise Error(child.returncode, "".join(said), results if pathlib.Path(out).exists() else None)
+        raise Error(child.returncode, "".join(said), results if _stamp(out) not in (None, older) else None)
     return results
 
 
@@ -231,12 +232,21 @@ def _paths(files: Files) -> List[str]:
     return [path for file in files for path in _paths(file)]
 
 
+def _stamp(path: Union[str, os.PathLike[str]]) -> Optional[Tuple[int, int]]:
+    """What differs between a file and the one that replaces it. None where there is none."""
+    try:
+        status = os.stat(path)
+    except OSError:
+        return None
+    return status.st_ino, status.st_mtime_ns
+
+
 def _words(options: Dict[str, Any]) -> List[str]:
     """Options of the command line. Those of Google Benchmark keep their underscores."""
     words = []
     for key, value in options.items():
         name = key if key.startswith("benchmark_") else key.replace("_", "-")
-        if isinstance(value, (list, tuple)):
+        if isinstance(value, Iterable) and not isinstance(value, (str, os.PathLike)):
             value = ",".join(map(str, value))
         if value is None or value is False:
             continue
