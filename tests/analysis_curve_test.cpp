@@ -337,8 +337,8 @@ TEST(BestCurve, IsOfCurvesOverOneAxis) {
     for (const std::int64_t context : {128, 512}) {
       for (const std::int64_t threads : {1, 2}) {
         steps.push_back(step_of(affine, batch));
-        steps.back().threads = threads;
-        steps.back().model_case.parameters = {{"context", std::to_string(context)}};
+        steps.back().model_case.parameters = {{"context", std::to_string(context)},
+                                              {"threads", std::to_string(threads)}};
         steps.back().text = text_length{1, context};
       }
     }

@@ -342,6 +342,17 @@ def kernel_factors(file):
                           else "-" for one in known] for kind in kinds])
 
 
+def ops_of_versions(file):
+    """A row per op of a `versus`: a call of each of its rows, with both versions."""
+    seconds = {}
+    for row in json.loads((ROOT / file).read_text())["layers"]:
+        seconds.setdefault(row["name"].split("/")[0], []).append((row["old_seconds"], row["new_seconds"]))
+    sums = {op: [sum(side) for side in zip(*rows)] for op, rows in seconds.items()}
+    return markdown(["op", "rows", "old ms", "new ms", "new / old"],
+                    [[f"`{op}`", str(len(seconds[op])), milliseconds(old), milliseconds(new), f"{new / old:.2f}"]
+                     for op, (old, new) in sorted(sums.items(), key=lambda of: -of[1][0])])
+
+
 def bare_loops(pattern):
     """A row per list and op of tests/hot_agreement.cpp, and one of tests/allreduce_agreement.cpp:
     how rows in state hot differ from bare loops over the same primitives."""
@@ -645,6 +656,7 @@ TABLES = {"ablation": ablation, "summary": summary, "changes": changes,
           "intervals": intervals, "learned": learned,
           "engines": engines, "libraries": libraries, "bare_loops": bare_loops,
           "overheads": overheads, "kernel_factors": kernel_factors,
+          "ops_of_versions": ops_of_versions,
           "pytorch": pytorch, "device_functions": device_functions, "call_path": call_path,
           "backend_lines": backend_lines, "release_steps": release_steps,
           "release_changes": release_changes, "release_runs": release_runs, "studies": studies,
