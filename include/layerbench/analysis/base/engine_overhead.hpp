@@ -16,8 +16,8 @@ namespace layerbench::analysis {
 
 namespace detail {
 
-/// The kind of kernel that a call of a layer needs; empty for calls that the fusion plan makes as the
-/// engine does: with a backend, which is taken to be the library that the engine calls, and
+/// The kind of kernel that a call of a layer needs; empty for calls that the fusion plan makes as
+/// the engine does: with a backend, which is taken to be the library that the engine calls, and
 /// convolutions that reorder their tensors, as PyTorch's calls of oneDNN do.
 [[nodiscard]] std::string kernel_of(const layer_time& layer);
 
