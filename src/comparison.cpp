@@ -20,5 +20,5 @@
 #include <layerbench/analysis/explain/explain-inl.hpp>
 #include <layerbench/analysis/memory/text-inl.hpp>
 #include <layerbench/analysis/study/memory_figures-inl.hpp>
+#include <layerbench/analysis/study/own_figures-inl.hpp>
 #include <layerbench/analysis/study/study_file-inl.hpp>
-#include <layerbench/analysis/study/this_machine-inl.hpp>

@@ -13,10 +13,10 @@
 
 #include <layerbench/analysis/study/json.hpp>
 #include <layerbench/analysis/study/memory_figures.hpp>
+#include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/analysis/study/planned_runs.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/analysis/study/text.hpp>
-#include <layerbench/analysis/study/this_machine.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/shape_file.hpp>
 #include <layerbench/result/read_results.hpp>

@@ -17,10 +17,10 @@
 
 #include <layerbench/analysis/scaling/network_file.hpp>
 #include <layerbench/analysis/study/json.hpp>
+#include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/analysis/study/planned_runs.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
 #include <layerbench/analysis/study/text.hpp>
-#include <layerbench/analysis/study/this_machine.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/base/program_path.hpp>
 #include <layerbench/model/find.hpp>

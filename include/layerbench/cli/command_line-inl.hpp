@@ -26,9 +26,9 @@
 #include <layerbench/cli/command_line.hpp>
 #include <layerbench/cli/launcher.hpp>
 #include <layerbench/cli/messages.hpp>
+#include <layerbench/cli/openmp_places.hpp>
 #include <layerbench/cli/option_values.hpp>
 #include <layerbench/cli/resumed_command.hpp>
-#include <layerbench/cli/wanted_places.hpp>
 #include <layerbench/help/completion.hpp>
 #include <layerbench/help/formatter.hpp>
 #include <layerbench/model/collectives.hpp>

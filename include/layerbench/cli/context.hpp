@@ -21,7 +21,7 @@
 #include <layerbench/base/description.hpp>
 #include <layerbench/base/processor_name.hpp>
 #include <layerbench/base/version.hpp>
-#include <layerbench/cli/wanted_places.hpp>
+#include <layerbench/cli/openmp_places.hpp>
 #include <layerbench/model/find.hpp>
 #include <layerbench/model/optimizer.hpp>
 #include <layerbench/result/measurement.hpp>

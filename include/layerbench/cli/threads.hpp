@@ -12,7 +12,7 @@
 
 #include <layerbench/base/system.hpp>
 #include <layerbench/cli/launcher.hpp>
-#include <layerbench/cli/wanted_places.hpp>
+#include <layerbench/cli/openmp_places.hpp>
 #include <layerbench/topology/this_machine.hpp>
 #include <layerbench/topology/thread_binding.hpp>
 

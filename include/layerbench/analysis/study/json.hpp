@@ -11,8 +11,8 @@
 
 #include <layerbench/analysis/base/case_json.hpp>
 #include <layerbench/analysis/study/memory_figures.hpp>
+#include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
-#include <layerbench/analysis/study/this_machine.hpp>
 #include <layerbench/base/json.hpp>
 #include <layerbench/shape/record.hpp>
 

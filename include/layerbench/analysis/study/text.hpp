@@ -14,8 +14,8 @@
 #include <fmt/format.h>
 
 #include <layerbench/analysis/study/memory_figures.hpp>
+#include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/analysis/study/study_file.hpp>
-#include <layerbench/analysis/study/this_machine.hpp>
 #include <layerbench/base/number_format.hpp>
 #include <layerbench/base/table.hpp>
 #include <layerbench/model/step.hpp>

@@ -8,7 +8,7 @@
 
 #include <layerbench/backend/cudnn/legacy_api.hpp>
 #include <layerbench/backend/kernels/gpu/batchnorm.hpp>
-#include <layerbench/backend/kernels/gpu/normalization.hpp>
+#include <layerbench/backend/kernels/gpu/normalization_plan.hpp>
 #include <layerbench/backend/kernels/gpu/post_kernel.hpp>
 #include <layerbench/op/batchnorm.hpp>
 

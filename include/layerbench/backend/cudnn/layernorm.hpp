@@ -15,7 +15,7 @@
 #include <layerbench/backend/cudnn/execution_plan.hpp>
 #include <layerbench/backend/cudnn/operation_graph.hpp>
 #include <layerbench/backend/kernels/gpu/layernorm.hpp>
-#include <layerbench/backend/kernels/gpu/normalization.hpp>
+#include <layerbench/backend/kernels/gpu/normalization_plan.hpp>
 #include <layerbench/op/layernorm.hpp>
 
 namespace layerbench::cudnn {

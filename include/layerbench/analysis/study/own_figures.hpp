@@ -67,5 +67,5 @@ struct figure_options {
 }  // namespace layerbench::analysis
 
 #ifndef LAYERBENCH_COMPILED
-#include <layerbench/analysis/study/this_machine-inl.hpp>
+#include <layerbench/analysis/study/own_figures-inl.hpp>
 #endif

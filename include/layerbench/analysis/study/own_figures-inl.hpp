@@ -14,7 +14,7 @@
 #include <layerbench/analysis/predict/derived_figure.hpp>
 #include <layerbench/analysis/scaling/contention.hpp>
 #include <layerbench/analysis/scaling/data_parallel.hpp>
-#include <layerbench/analysis/study/this_machine.hpp>
+#include <layerbench/analysis/study/own_figures.hpp>
 #include <layerbench/base/compiled.hpp>
 #include <layerbench/base/error.hpp>
 #include <layerbench/model/step.hpp>
