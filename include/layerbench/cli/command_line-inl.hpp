@@ -215,8 +215,9 @@ inline void add_step_options(CLI::App& app, options& o) {
   app.add_flag(
          "--curve", o.curve,
          "Measure some of the sizes in --batch, --tokens or --context, within 60 s or "
-         "--budget for each model and number of threads and streams, and predict all\n--curve "
-         "--batch=1..64 --benchmark_out=r.json")
+         "--budget for each model and number of threads and streams, each size by 5 rounds or "
+         "fewer and in a twelfth of that time, and predict all\n--curve --batch=1..64 "
+         "--benchmark_out=r.json")
       ->envname("LAYERBENCH_CURVE");
   add_list(app, "--streams", "N", o.streams,
            "Instances of the model side by side that share the threads, as servers run them; each "
@@ -270,8 +271,7 @@ inline void add_measuring_options(CLI::App& app, options& o) {
       ->capture_default_str();
   add_one(app, "--max-time", "SECONDS", o.most_time,
           "A case ends after this time although it is less precise, but not before the least "
-          "number of rounds, unless --budget ends it; with --curve at most a twelfth of the "
-          "budget\n--max-time=60",
+          "number of rounds, unless --budget ends it\n--max-time=60",
           "LAYERBENCH_MAX_TIME")
       ->check(check_seconds)
       ->capture_default_str();
@@ -410,8 +410,8 @@ inline void add_google_timing_options(CLI::App& app, options& o) {
       ->check(check_seconds)
       ->capture_default_str()
       ->take_last();
-  add_one(app, "--benchmark_repetitions", "N", o.repetitions,
-          "Least number of rounds; with --curve at most 5", "BENCHMARK_REPETITIONS")
+  add_one(app, "--benchmark_repetitions", "N", o.repetitions, "Least number of rounds",
+          "BENCHMARK_REPETITIONS")
       ->check(whole_number(1, 1'000'000))
       ->capture_default_str()
       ->take_last();

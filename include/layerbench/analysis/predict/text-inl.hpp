@@ -393,13 +393,13 @@ namespace detail {
 
 /// The value, and its interval in brackets.
 [[nodiscard]] inline std::string with_interval(const estimate& of) {
-  if (of.digits == format::most_digits && of.has_interval()) {
-    return fmt::format("{:.4g} ({:.4g} to {:.4g})", of.value, of.low, of.high);
-  }
-  return format::figure(of.value, of.digits) +
-         (of.has_interval() ? fmt::format(" ({} to {})", format::significant(of.low, of.digits),
-                                          format::significant(of.high, of.digits))
-                            : "");
+  const auto figure = [&](double value, const std::string& otherwise) {
+    return of.digits == format::most_digits ? fmt::format("{:.4g}", value) : otherwise;
+  };
+  const std::string value = figure(of.value, format::figure(of.value, of.digits));
+  if (!of.has_interval()) return value;
+  return fmt::format("{} ({} to {})", value, figure(of.low, format::significant(of.low, of.digits)),
+                     figure(of.high, format::significant(of.high, of.digits)));
 }
 
 }  // namespace detail
