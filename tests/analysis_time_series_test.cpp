@@ -162,6 +162,10 @@ TEST(Dates, SayWhichStepsAreNotWhole) {
   EXPECT_THAT(all.steps[0].changes, SizeIs(1));
   EXPECT_THAT(notes(all), ::testing::Contains(mentions("net", "partial model")));
   EXPECT_THAT(history(partial).steps, IsEmpty());
+  std::vector<result::results> later = twelve_runs();
+  for (std::size_t i = 6; i < later.size(); ++i) later[i] = partial[i];
+  ASSERT_THAT(history(later).steps, SizeIs(1));
+  EXPECT_THAT(history(later).steps[0].points, SizeIs(6)) << "of whole models";
 }
 
 TEST(Dates, SayThatFewFilesNameNothing) {

@@ -551,8 +551,9 @@ class Conversion(unittest.TestCase):
         done = run("--from-export", DATA / "in_place.json", f"--layerbench={tool}")
         self.assertEqual(done.returncode, 1)
         self.assertIn("does not run", done.stderr)
-        self.assertEqual(run("--from-export", DATA / "in_place.json",
-                             f"--layerbench={self.folder / 'none'}").returncode, 2)
+        done = run("--from-export", DATA / "in_place.json", f"--layerbench={self.folder / 'none'}")
+        self.assertEqual(done.returncode, 2)
+        self.assertIn(str(self.folder / "none"), done.stderr)
 
     def test_without_a_program_the_error_says_how_to_get_one(self):
         tools = self.folder / "tools"

@@ -908,8 +908,9 @@ def measure_llama(options, results):
                         f'{file.stem}_{"decode" if context else "prompt"}.json'))
                     with Bench(options, options.model, files[-1], processors, [
                             '--batch=1', f'--tokens={tokens}', f'--context={context}',
-                            f'--dtype={dtype}', *more]):
-                        pass
+                            f'--dtype={dtype}', *more]) as bench:
+                        while bench.code is None:  # it was stopped, as by Ctrl-Z
+                            bench.round()
             compare_tokens(options, steps, tests, threads, files)
     results.interrupted = False
 
@@ -977,19 +978,24 @@ def changes_of(engine, compared, profiles):
 
 
 def add_changes(engine, printed, folder, results):
-    """Adds the comparisons that `bisect` printed, if any. The folder has the profiles of its processes."""
+    """Adds the comparisons that `bisect` printed, if any; how many are left out. The folder has the
+    profiles of its processes."""
     try:
         tried = json.loads(printed)['tried']
     except ValueError:
-        return
+        return 0
     profiles = [json.loads(file.read_text()) for file in sorted(folder.glob('*.json'))]
     shutil.rmtree(folder, ignore_errors=True)  # the next search may be of the same releases
+    left_out = 0
     for one in tried:
         try:
             results.releases.append(changes_of(engine, one, profiles))
         except (ValueError, KeyError):
+            left_out += 1
             print(f'{engine} {one["release"]}: left out, since a profile is missing', file=sys.stderr)
-    results.save()
+    if results.releases:
+        results.save()
+    return left_out
 
 
 def beside_releases(engine, versions):
@@ -1014,6 +1020,7 @@ def measure_releases(options, results):
         for shown in models:
             (folder / shown['model']).mkdir()
             prepare(options, shown, ['onnx'], folder / shown['model'], processors)
+        left_out = 0
         for engine, versions in options.releases:
             command = [options.layerbench, 'bisect', '--all-releases', f'--package={engine}',
                        f'--versions={versions}', f'--with={beside_releases(engine, versions)}',
@@ -1029,11 +1036,13 @@ def measure_releases(options, results):
                 process.send_signal(signal.SIGINT)  # it prints what it has
                 add_changes(engine, process.communicate()[0], folder / 'profiles', results)
                 raise
-            add_changes(engine, printed, folder / 'profiles', results)
+            left_out += add_changes(engine, printed, folder / 'profiles', results)
             code = process.returncode
             if code != 0:
                 raise Failed(f'{shlex.join(command)}: exit code {code}', code if code > 0 else 1)
     results.interrupted = False
+    if left_out:
+        raise Failed(f'comparisons left out: {left_out}', 1)
 
 
 def run(options, results):

@@ -178,6 +178,9 @@ def main(arguments=None):
     output_file.prepare_process()
     options = options_of(arguments)
     program = layerbench_of(options)
+    if program is None and options.layerbench:
+        print(f'--layerbench: {options.layerbench}: no such program', file=sys.stderr)
+        return 2
     if program is None and not options.export:
         print('layerbench, which converts the calls, is neither in build/*/tools nor in the PATH: '
               'build it with tools/quickstart.sh, or name it with --layerbench', file=sys.stderr)

@@ -113,7 +113,7 @@ def require(output, text, inputs=(), overwrite=False):
     if output in (None, '-'):
         return
     if not output or os.path.isdir(output):
-        raise Refused(f'{output}: is a folder; name a file for the output')
+        raise Refused(f'{output or "an empty name"}: is no file; name a file for the output')
     replaces = os.path.isfile(output)
     device = os.path.exists(output) and not replaces
     if not os.access(output if device else os.path.dirname(os.path.realpath(output)), os.W_OK):

@@ -87,7 +87,7 @@ inline void add_steps(const file_of_date& of, const options& chosen, const timin
     const prediction p = predict_case(planned, measured, alone, chosen);
     const auto same = std::ranges::find_if(all, [&](const step_series& known) {
       return known.model_case == p.model_case && known.threads == p.threads &&
-             known.device == device && known.cache == p.cache;
+             known.device == device && known.cache == p.cache && known.left_out == p.left_out;
     });
     step_series& series =
         same != all.end()

@@ -60,8 +60,9 @@ namespace detail {
   return low >= 1 / (1 + margin) && high <= 1 + margin;
 }
 
-/// The verdict on a ratio with the adjusted p value `p`; below `level` it differs from 1, unless
-/// the interval holds 1: one pair that is far off widens it, but not the p of other tests.
+/// The verdict on a ratio with the adjusted p value `p`. It differs from 1 if p is below `level`
+/// and the interval does not hold 1: an outlier among pairs widens the interval more than it raises
+/// a p of exchanges.
 [[nodiscard]] inline verdict verdict_on(const time_ratio& ratio, double p, double level,
                                         double margin) {
   if (!ratio.p) return verdict::unclear;
