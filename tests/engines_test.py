@@ -657,7 +657,7 @@ class Run(unittest.TestCase):
                 self.assertEqual(len(result["benchmarks"]), 10)
 
     def interrupted(self, number, fault, turns, *arguments, again=None):
-        """The exit code of a run that gets a signal once the log has so many lines with `round`, and again
+        """The exit code of a run that gets a signal once the log has `turns` lines with `round`, and again
         once it has a line with `again`."""
         self.log.unlink(missing_ok=True)
         process = subprocess.Popen(

@@ -382,7 +382,7 @@ def counters_of(measured, threads):
 
 
 def median_rank(number):
-    """Rank, from 1 on, of the smallest sample in the 95 % interval of the median of so many samples, as
+    """Rank, from 1 on, of the smallest sample in the 95 % interval of the median of `number` samples, as
     stats::median_interval of include/layerbench/base/stats.hpp has it; 0 if they are too few."""
     tail = itertools.accumulate(
         math.exp(math.lgamma(number + 1) - math.lgamma(i + 1) - math.lgamma(number - i + 1) -

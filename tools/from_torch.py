@@ -137,6 +137,14 @@ def layerbench_of(options):
     return shutil.which(options.layerbench or newest or 'layerbench')
 
 
+def no_program(options):
+    """What to do where layerbench_of() is None."""
+    if options.layerbench:
+        return f'--layerbench: {options.layerbench}: no such program'
+    return ('layerbench, which converts the calls, is neither in build/*/tools nor in the PATH: '
+            'build it with tools/quickstart.sh, or name it with --layerbench')
+
+
 def convert(program, calls, options):
     """Converts the traced calls, or those of --from-export, which may be stdin; the exit code."""
     file = options.from_export or '-'
@@ -178,12 +186,8 @@ def main(arguments=None):
     output_file.prepare_process()
     options = options_of(arguments)
     program = layerbench_of(options)
-    if program is None and options.layerbench:
-        print(f'--layerbench: {options.layerbench}: no such program', file=sys.stderr)
-        return 2
-    if program is None and not options.export:
-        print('layerbench, which converts the calls, is neither in build/*/tools nor in the PATH: '
-              'build it with tools/quickstart.sh, or name it with --layerbench', file=sys.stderr)
+    if program is None and (options.layerbench or not options.export):
+        print(no_program(options), file=sys.stderr)
         return 2
     try:
         if options.from_export:

@@ -246,8 +246,7 @@ def main():
         parser.error(f'{options.folder} is not a folder')
     program = from_torch.layerbench_of(options)
     if program is None:
-        parser.error(f'--layerbench: {options.layerbench}: no such program' if options.layerbench else
-                     'layerbench is neither in build/*/tools nor in the PATH; name it with --layerbench')
+        parser.error(from_torch.no_program(options))
     models = [model for model in MODELS if re.match(options.only, model.name)]
     if not models:
         parser.error(f'--only: no model has a name that begins with {options.only!r}; there are '
