@@ -393,13 +393,13 @@ namespace detail {
 
 /// The value, and its interval in brackets.
 [[nodiscard]] inline std::string with_interval(const estimate& of) {
-  const auto figure = [&](double value, const std::string& otherwise) {
-    return of.digits == format::most_digits ? fmt::format("{:.4g}", value) : otherwise;
+  const auto shown = [&](double value) {
+    return of.digits == format::most_digits ? fmt::format("{:.4g}", value)
+                                            : format::significant(value, of.digits);
   };
-  const std::string value = figure(of.value, format::figure(of.value, of.digits));
-  if (!of.has_interval()) return value;
-  return fmt::format("{} ({} to {})", value, figure(of.low, format::significant(of.low, of.digits)),
-                     figure(of.high, format::significant(of.high, of.digits)));
+  const std::string value = std::string(format::mark(of.digits)) + shown(of.value);
+  return of.has_interval() ? fmt::format("{} ({} to {})", value, shown(of.low), shown(of.high))
+                           : value;
 }
 
 }  // namespace detail
