@@ -53,7 +53,7 @@ set(CPACK_PACKAGE_CONTACT ${maintainer})
 set(CPACK_DEBIAN_PACKAGE_SECTION science)
 set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_NAME layerbench)
 set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_SUGGESTS libopenblas0-openmp)
+set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_SUGGESTS "libopenblas0-openmp, libblis4-openmp")
 if(with_mpi)
   # Without mpirun, an MPI program starts orted, which this package has.
   set(CPACK_DEBIAN_LAYERBENCH_PACKAGE_DEPENDS openmpi-bin)

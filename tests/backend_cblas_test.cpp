@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <memory>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include <dlfcn.h>
 
@@ -49,7 +51,7 @@ class products_of : public ::testing::TestWithParam<const char*> {
   std::unique_ptr<run::compute_device> device_;
 };
 
-INSTANTIATE_TEST_SUITE_P(Libraries, products_of, ::testing::Values("mkl", "openblas"),
+INSTANTIATE_TEST_SUITE_P(Libraries, products_of, ::testing::Values("mkl", "openblas", "blis"),
                          [](const auto& tested) { return std::string(tested.param); });
 
 TEST_P(products_of, agree_with_the_reference_if_weights_are_packed) {
@@ -169,23 +171,33 @@ TEST(BlasLibraries, AreRefusedBesideASecondOpenMP) {
 
 // In a process of its own: a library that was found stays loaded.
 TEST(BlasLibrariesDeathTest, AreRefusedWithThreadsOfTheirOwn) {
-  const run::backend_entry* const entry = testing::built_backends().find("openblas");
-  if (entry == nullptr) GTEST_SKIP() << "this build has no openblas";
   GTEST_FLAG_SET(death_test_style, "threadsafe");
-  const auto probe_fake = [&] {
-    if (::dlopen(LAYERBENCH_FAKE_OPENBLAS, RTLD_NOW | RTLD_LOCAL) == nullptr) std::_Exit(1);
-    fmt::print(stderr, "{}", entry->probe().value_or("accepted"));
-    std::_Exit(0);
-  };
-  EXPECT_EXIT(probe_fake(), ::testing::ExitedWithCode(0), "threads of its own");
+  int refused = 0;
+  for (const auto& [name, fake] :
+       {std::pair("openblas", LAYERBENCH_FAKE_OPENBLAS), std::pair("blis", LAYERBENCH_FAKE_BLIS)}) {
+    const run::backend_entry* const entry = testing::built_backends().find(name);
+    if (entry == nullptr) continue;
+    const auto probe_fake = [&] {
+      if (::dlopen(fake, RTLD_NOW | RTLD_LOCAL) == nullptr) std::_Exit(1);
+      fmt::print(stderr, "{}", entry->probe().value_or("accepted"));
+      std::_Exit(0);
+    };
+    EXPECT_EXIT(probe_fake(), ::testing::ExitedWithCode(0), "this .* threads") << name;
+    ++refused;
+  }
+  if (refused == 0) GTEST_SKIP() << "this build has neither openblas nor blis";
 }
 
-// Both export cblas_sgemm and many other functions of the same names.
+// All export cblas_sgemm and many other functions of the same names.
 TEST(BlasLibraries, ComputeSideBySide) {
-  for (const char* const first : {"openblas", "mkl", "openblas"}) {
-    const run::backend_entry* const entry = testing::built_backends().find(first);
-    if (entry == nullptr) GTEST_SKIP() << "this build has no " << first;
-    if (const auto reason = entry->probe()) GTEST_SKIP() << first << ": " << *reason;
+  std::vector<const run::backend_entry*> libraries;
+  for (const char* const name : {"mkl", "openblas", "blis"}) {
+    const run::backend_entry* const entry = testing::built_backends().find(name);
+    if (entry != nullptr && !entry->probe()) libraries.push_back(entry);
+  }
+  if (libraries.size() < 2) GTEST_SKIP() << "this machine has fewer than two of them";
+  libraries.push_back(libraries.front());
+  for (const run::backend_entry* const entry : libraries) {
     const auto device = entry->make_device(2);
     const op::any o(op::gemm{.m = 64, .n = 300, .k = 200});
     run::verify(*device, *device->plan(o, {}),

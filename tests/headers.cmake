@@ -6,7 +6,7 @@ set(CMAKE_UNITY_BUILD FALSE)
 # Each alone in a file, with what its library links; sanitizers change nothing in what a header
 # needs. Only parsed: there is nothing to run.
 set(headers)
-foreach(target layerbench host onednn cblas mkl openblas cuda nccl mpi nccl_mpi run)
+foreach(target layerbench host onednn cblas mkl openblas blis cuda nccl mpi nccl_mpi run)
   if(TARGET layerbench::${target})
     get_target_property(in_target layerbench_${target} HEADER_SET)
     list(APPEND headers ${in_target})
@@ -26,7 +26,7 @@ endforeach()
 # A header outside of all sets would not be installed.
 file(GLOB_RECURSE outside CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/include/*.hpp)
 list(REMOVE_ITEM outside ${headers})
-list(FILTER outside EXCLUDE REGEX "/backend/(onednn|cblas|mkl|openblas|kernels/gpu|kernels/host|cuda|cudnn|cublas|nccl|mpi|nccl_mpi)/|/ranks/(mpi|nccl)/")
+list(FILTER outside EXCLUDE REGEX "/backend/(onednn|cblas|mkl|openblas|blis|kernels/gpu|kernels/host|cuda|cudnn|cublas|nccl|mpi|nccl_mpi)/|/ranks/(mpi|nccl)/")
 if(outside)
   message(FATAL_ERROR "headers that no library lists: ${outside}")
 endif()

@@ -8,11 +8,13 @@
 // machine's quiet: run it by hand.
 //   hot_agreement [MODEL [ROUNDS [ROWS [LIBRARY]]]]
 // At most ROWS of each op, spread over the list: those of up to 2^31 multiply-accumulates. The
-// library is onednn, mkl or openblas; of the latter two, single products without bias.
+// library is onednn, mkl, openblas or blis; of the others than oneDNN, single products without
+// bias.
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <map>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -24,6 +26,10 @@
 #include <oneapi/dnnl/dnnl.hpp>
 
 #include <layerbench/backend/adapter.hpp>
+#ifdef LAYERBENCH_HAS_BLIS
+#include <layerbench/backend/blis/all_plans.hpp>
+#endif
+#include <layerbench/backend/cblas/backend.hpp>
 #ifdef LAYERBENCH_HAS_MKL
 #include <layerbench/backend/mkl/all_plans.hpp>
 #endif
@@ -252,7 +258,6 @@ void print(std::string_view op, const std::vector<model::primitive>& rows, const
              100 * std::expm1(logarithms / static_cast<double>(excesses.size())));
 }
 
-#if defined(LAYERBENCH_HAS_MKL) || defined(LAYERBENCH_HAS_OPENBLAS)
 /// A loop of one cblas_sgemm alone.
 template <class Backend>
 class bare_product {
@@ -298,7 +303,6 @@ void print_products(std::vector<model::primitive> all, int rounds, std::size_t m
     return excess<run::backend_device<Backend, op::gemm>, bare_product<Backend>>(p, rounds);
   });
 }
-#endif
 
 }  // namespace
 
@@ -319,18 +323,22 @@ int main(int argc, char** argv) {
     }
     return 0;
   }
+  using printer = void (*)(std::vector<model::primitive>, int, std::size_t);
+  const std::map<std::string_view, printer> others{
 #ifdef LAYERBENCH_HAS_MKL
-  if (library == "mkl") {
-    print_products<mkl::backend>(all, rounds, most);
-    return 0;
-  }
+      {"mkl", &print_products<mkl::backend>},
 #endif
 #ifdef LAYERBENCH_HAS_OPENBLAS
-  if (library == "openblas") {
-    print_products<openblas::backend>(all, rounds, most);
+      {"openblas", &print_products<openblas::backend>},
+#endif
+#ifdef LAYERBENCH_HAS_BLIS
+      {"blis", &print_products<blis::backend>},
+#endif
+  };
+  if (const auto found = others.find(library); found != others.end()) {
+    found->second(all, rounds, most);
     return 0;
   }
-#endif
   fmt::print(stderr, "hot_agreement: this build has no library {}\n", library);
   return 2;
 }

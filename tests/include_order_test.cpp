@@ -191,8 +191,9 @@ bool may_include(const std::string& file, const std::string& header) {
   // A backend may include itself and the shared headers; those on CPUs and NVIDIA GPUs share more.
   const std::set<std::string> on_cuda{"backend/cudnn", "backend/cublas", "backend/nccl",
                                       "backend/nccl_mpi"};
-  const std::set<std::string> on_cpus{"backend/onednn", "backend/cblas", "backend/mkl",
-                                      "backend/openblas"};
+  const std::set<std::string> on_cblas{"backend/mkl", "backend/openblas", "backend/blis"};
+  std::set<std::string> on_cpus = on_cblas;
+  on_cpus.insert({"backend/onednn", "backend/cblas"});
   if (header == "backend/openmp_backend.hpp") return on_cpus.contains(directory(file));
   return directory(header) == directory(file) || directory(header) == "backend" ||
          (directory(header) == "backend/cuda" && on_cuda.contains(directory(file))) ||
@@ -201,8 +202,7 @@ bool may_include(const std::string& file, const std::string& header) {
            on_cuda.contains(directory(file)))) ||
          (directory(header) == "backend/kernels/gpu/plans" && on_cuda.contains(directory(file))) ||
          (directory(header) == "backend/kernels/host" && on_cpus.contains(directory(file))) ||
-         (directory(header) == "backend/cblas" &&
-          (directory(file) == "backend/mkl" || directory(file) == "backend/openblas")) ||
+         (directory(header) == "backend/cblas" && on_cblas.contains(directory(file))) ||
          (directory(header) == "backend/cublas" && directory(file) == "backend/cudnn") ||
          ((directory(header) == "backend/nccl" || directory(header) == "backend/mpi") &&
           directory(file) == "backend/nccl_mpi");
@@ -386,7 +386,8 @@ const std::map<std::string, std::string> names_of_libraries{
     {"backend/onednn", R"(\b(dnnl::|dnnl_|DNNL_))"},
     {"backend/cblas", R"(\b(library_|dlopen))"},
     {"backend/mkl", R"(\bMKL_)"},
-    {"backend/openblas", R"(\bopenblas_)"}};
+    {"backend/openblas", R"(\bopenblas_)"},
+    {"backend/blis", R"(\bbli_)"}};
 
 /// Whether a file in the folder of a library has nothing of that library.
 bool belongs_elsewhere(const std::string& file, const std::string& text) {

@@ -5,8 +5,8 @@
 #   tools/setup.sh          what the programs need
 #   tools/setup.sh --dev    also what the tests, the formatter and the linter need
 #   tools/setup.sh --libraries
-#                           also the libraries of matrix products: OpenBLAS from Debian, and MKL from
-#                           PyPI (200 MB; 600 MB in build/deps/mkl)
+#                           also the libraries of matrix products: OpenBLAS and BLIS from Debian,
+#                           and MKL from PyPI (200 MB; 600 MB in build/deps/mkl)
 #   tools/setup.sh --wheel  also what builds a wheel, from PyPI; so does --dev
 #   tools/setup.sh --docs   only what makes the documentation a site, from PyPI
 #   tools/setup.sh --aarch64
@@ -22,9 +22,10 @@ packages=(g++ cmake ninja-build libbenchmark-dev nlohmann-json3-dev libcli11-dev
 if [[ "${1:-}" == --dev ]]; then
   packages+=(ccache libgtest-dev libbenchmark-tools python3-scipy python3-jsonschema
     python3-pandas python3-matplotlib python3-yaml mypy dpkg-dev file lintian zsh fish
-    clang-format-19 clang-tidy-19 libomp-19-dev libopenmpi-dev openmpi-bin libopenblas0-openmp)
+    clang-format-19 clang-tidy-19 libomp-19-dev libopenmpi-dev openmpi-bin libopenblas0-openmp
+    libblis4-openmp)
 fi
-[[ "${1:-}" != --libraries ]] || packages+=(libopenblas0-openmp)
+[[ "${1:-}" != --libraries ]] || packages+=(libopenblas0-openmp libblis4-openmp)
 onednn=build/deps/onednn
 mkl=build/deps/mkl
 wheel=build/deps/wheel

@@ -44,8 +44,8 @@ class Layerbench(ConanFile):
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables.update({
             "LAYERBENCH_ONEDNN": bool(self.options.onednn), "LAYERBENCH_PROGRAMS": bool(self.options.programs),
-            "LAYERBENCH_TESTS": False, "LAYERBENCH_MKL": "OFF", "LAYERBENCH_OPENBLAS": "OFF", "LAYERBENCH_MPI": "OFF",
-            "LAYERBENCH_PROTOBUF": "OFF", "LAYERBENCH_SQLITE": "OFF"})
+            "LAYERBENCH_TESTS": False, "LAYERBENCH_MKL": "OFF", "LAYERBENCH_OPENBLAS": "OFF", "LAYERBENCH_BLIS": "OFF",
+            "LAYERBENCH_MPI": "OFF", "LAYERBENCH_PROTOBUF": "OFF", "LAYERBENCH_SQLITE": "OFF"})
         toolchain.generate()
         CMakeDeps(self).generate()
 

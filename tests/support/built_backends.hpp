@@ -25,7 +25,7 @@ inline const run::backend_entry& reference_backend() { return *built_backends().
 
 /// Whether a backend has matrix products alone, without post-ops and integers.
 inline bool has_products_alone(const run::backend_entry& backend) {
-  return backend.name == "mkl" || backend.name == "openblas";
+  return backend.name == "mkl" || backend.name == "openblas" || backend.name == "blis";
 }
 
 /// Whether the CPU's instructions let a backend compute in a type.

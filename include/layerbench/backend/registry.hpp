@@ -23,12 +23,13 @@ struct optional_backend {
   bool collective = false;
 };
 
-inline constexpr std::array<optional_backend, 7> optional_backends{{
+inline constexpr std::array<optional_backend, 8> optional_backends{{
     {"cudnn", "LAYERBENCH_CUDA"},
     {"cublas", "LAYERBENCH_CUDA"},
     {"onednn", "LAYERBENCH_ONEDNN"},
     {"mkl", "LAYERBENCH_MKL"},
     {"openblas", "LAYERBENCH_OPENBLAS"},
+    {"blis", "LAYERBENCH_BLIS"},
     {"nccl", "LAYERBENCH_CUDA", true},
     {"mpi", "LAYERBENCH_MPI", true},
 }};

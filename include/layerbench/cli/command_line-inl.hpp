@@ -95,11 +95,12 @@ inline void add_condition_options(CLI::App& app, options& o) {
   add_list(app, "--dtype", "TYPE", o.dtypes, "Data types\n--dtype=f32,bf16", "LAYERBENCH_DTYPE")
       ->check(one_of(text_list(dtype_names)))
       ->capture_default_str();
-  add_list(app, "--backend", "NAME", o.backends,
-           "Libraries; --backends lists them [all that can run here, except mkl, openblas and, for "
-           "models, cublas; else reference]\n"
-           "--backend=onednn",
-           "LAYERBENCH_BACKEND");
+  add_list(
+      app, "--backend", "NAME", o.backends,
+      "Libraries; --backends lists them [all that can run here, except mkl, openblas, blis and, "
+      "for models, cublas; else reference]\n"
+      "--backend=onednn",
+      "LAYERBENCH_BACKEND");
   add_list(app, "--threads", "N", o.threads,
            "Threads; each number is measured [OMP_NUM_THREADS, else one per processor]\n"
            "--threads=1,2",
