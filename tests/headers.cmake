@@ -34,7 +34,7 @@ if(NOT CMAKE_CXX_FLAGS MATCHES "-fsanitize")
   add_test(NAME headers.self_contained
            COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG>
                    --target ${headers_alone})
-  set_tests_properties(headers.self_contained PROPERTIES TIMEOUT 1800 RUN_SERIAL TRUE LABELS full)
+  set_tests_properties(headers.self_contained PROPERTIES TIMEOUT 3600 RUN_SERIAL TRUE LABELS full)
 endif()
 
 # All in two files, in opposite orders, linked into one program.
@@ -51,4 +51,4 @@ target_link_libraries(headers_twice PRIVATE layerbench::run ${collectives})
 target_compile_options(headers_twice PRIVATE -O0)
 add_test(NAME headers.twice COMMAND ${CMAKE_COMMAND} --build ${CMAKE_BINARY_DIR} --config $<CONFIG>
                                     --target headers_twice)
-set_tests_properties(headers.twice PROPERTIES TIMEOUT 1800 RUN_SERIAL TRUE LABELS "full;backend")
+set_tests_properties(headers.twice PROPERTIES TIMEOUT 3600 RUN_SERIAL TRUE LABELS "full;backend")
